@@ -1,0 +1,29 @@
+# Every target makes .venv and installs what it needs, at the versions of constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+export SAFEGAIN_DATA ?= ../shared/data
+
+.PHONY: demo test check bench clean
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: .venv/installed
+	$(BIN)/python -m safegain.demo
+
+# One torch thread per worker: two workers with two threads each fight over the cores.
+test: .venv/installed
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build dist src/*.egg-info

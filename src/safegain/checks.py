@@ -1,0 +1,125 @@
+"""What a user hands over, checked and put in order. Each message names the argument, the find and the remedy."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from sklearn.utils.validation import validate_data
+
+from safegain.inputs import Rows
+from safegain.labels import Labels
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: bool) -> Rows:
+    """Two-dimensional floating rows (more dimensions for a module), finite, with the columns seen in fit."""
+    if isinstance(X, torch.Tensor):
+        X = X.detach().cpu().numpy()
+    if scipy.sparse.issparse(X) and not sparse:
+        raise ValueError(
+            f"X: sparse rows need a linear model, got model={estimator.model!r}; use model='softmax' or 'ridge', "
+            "or hand over X.toarray()"
+        )
+    checked = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr" if sparse else False,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        allow_nd=allow_nd,
+    )
+    _check_finite(checked, getattr(estimator, "feature_names_in_", None))
+    return scipy.sparse.csr_array(checked) if scipy.sparse.issparse(checked) else checked
+
+
+def _check_finite(X: Rows, names: np.ndarray | None) -> None:
+    values = X.data if scipy.sparse.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()) or np.isfinite(values).all():  # the sum is cheap, and may overflow
+            return
+    bad = ~np.isfinite(values)
+    if scipy.sparse.issparse(X):
+        column, where = int(X.indices[np.flatnonzero(bad)[0]]), bad
+    else:
+        columns = np.flatnonzero(bad.reshape(len(X), -1).any(axis=0))
+        column, where = int(columns[0]), bad.reshape(len(X), -1)[:, columns[0]]
+    kind = "NaN" if np.isnan(values[bad]).any() else "inf"
+    label = f"column {column}" if names is None else f"column {names[column]!r}"
+    raise ValueError(
+        f"X: {label} holds NaN or inf ({kind} found in {int(where.sum())} entries); fill or drop them, for example "
+        "with sklearn.impute.SimpleImputer in a Pipeline"
+    )
+
+
+def check_trusted(trusted: Any, labelled: np.ndarray) -> np.ndarray:
+    """A boolean mask over the rows, from a mask or from row numbers."""
+    n = len(labelled)
+    if isinstance(trusted, torch.Tensor):
+        trusted = trusted.detach().cpu().numpy()
+    trusted = np.asarray(trusted)
+    if trusted.ndim != 1:
+        raise ValueError(f"trusted: must be one-dimensional, got shape {trusted.shape}")
+    if trusted.dtype == object and all(isinstance(v, bool | np.bool_) for v in trusted):
+        trusted = trusted.astype(bool)
+    if trusted.dtype == bool:
+        if len(trusted) != n:
+            raise ValueError(f"trusted: the mask has {len(trusted)} entries and X has {n} rows; they must agree")
+        mask = trusted.copy()
+    elif np.issubdtype(trusted.dtype, np.integer) or not len(trusted):
+        mask = _mask_from_numbers(trusted.astype(int), n)
+    else:
+        raise ValueError(f"trusted: must be a boolean mask or row numbers, got dtype {trusted.dtype}")
+    if mask.sum() < 2:
+        raise ValueError(f"trusted: found {int(mask.sum())} trusted rows; at least 2 are needed")
+    bare = np.flatnonzero(mask & ~labelled)
+    if len(bare):
+        raise ValueError(f"trusted: row {bare[0]} is trusted but has no label; label it, or leave it out of trusted")
+    if mask.all():
+        raise ValueError("trusted: every row is trusted, so there is nothing to search; fit a plain model instead")
+    return mask
+
+
+def _mask_from_numbers(rows: np.ndarray, n: int) -> np.ndarray:
+    if len(rows) and (rows.min() < 0 or rows.max() >= n):
+        raise ValueError(f"trusted: row numbers must lie in 0..{n - 1}, got {rows.min()}..{rows.max()}")
+    if len(np.unique(rows)) < len(rows):
+        raise ValueError("trusted: a row number occurs twice; if this is a mask of 0 and 1, pass trusted.astype(bool)")
+    mask = np.zeros(n, dtype=bool)
+    mask[rows] = True
+    return mask
+
+
+def check_groups(groups: Any, n: int) -> np.ndarray | None:
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.ndim != 1 or len(groups) != n:
+        raise ValueError(f"groups: needs one entry for each of the {n} rows, got shape {groups.shape}")
+    return groups
+
+
+def check_columns(columns: Sequence[Any], names: np.ndarray | None, n_columns: int) -> list[int]:
+    """Column numbers of a view, from numbers or names."""
+    known = {} if names is None else {name: i for i, name in enumerate(names)}
+    numbers = [known.get(column, column) for column in columns]
+    for column in numbers:
+        if not isinstance(column, int | np.integer) or not 0 <= column < n_columns:
+            raise ValueError(f"PerView: X has no column {column!r}; name one of its {n_columns} columns")
+    return [int(column) for column in numbers]
+
+
+def check_trained_on(labels: Labels, trusted: np.ndarray) -> None:
+    """Something must be left to train the raw model on: labelled weak rows, of every class."""
+    weak = labels.labelled & ~trusted
+    if labels.classes is None:
+        if not weak.any():
+            raise ValueError("y: no row outside the trusted rows has a label; take some rows out of trusted")
+        return
+    lost = np.setdiff1d(np.arange(len(labels.classes)), labels.numbers[weak])
+    if len(lost):
+        raise ValueError(
+            f"y: class {labels.classes[lost[0]]!r} has no labelled row outside the trusted rows, so no model can be "
+            "trained on it; take some of its rows out of trusted"
+        )

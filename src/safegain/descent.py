@@ -1,0 +1,126 @@
+"""Update rules of gradient descent and its kin, each with the transpose of its own derivative.
+
+A rule maps (theta, state, gradient g, step number t) to the next (theta, state). Its reverse takes the
+adjoints of what came out and gives the adjoints of what went in: theta (directly, not through g), state, and g.
+Epsilon stands under the root, so that every rule is differentiable where a gradient is exactly zero.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+State = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class UpdateRule(ABC):
+    learning_rate: float
+
+    n_state = 0  # state vectors beside theta
+    linear = True  # the reverse pass does not ask for the gradient that was used
+
+    def __post_init__(self) -> None:
+        if not self.learning_rate > 0:
+            raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
+
+    def init(self, theta: Tensor) -> State:
+        return tuple(torch.zeros_like(theta) for _ in range(self.n_state))
+
+    @abstractmethod
+    def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]: ...
+
+    @abstractmethod
+    def reverse(
+        self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
+    ) -> tuple[Tensor, State, Tensor]:
+        """`state` is the state before the step. The adjoint of theta itself passes through unchanged."""
+
+
+@dataclass(frozen=True)
+class GradientDescent(UpdateRule):
+    """theta - eta g"""
+
+    def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
+        return theta - self.learning_rate * g, ()
+
+    def reverse(
+        self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
+    ) -> tuple[Tensor, State, Tensor]:
+        return adjoint, (), -self.learning_rate * adjoint
+
+
+@dataclass(frozen=True)
+class Momentum(UpdateRule):
+    """m <- beta m + g, theta - eta m"""
+
+    beta: float = 0.9
+    n_state = 1
+
+    def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
+        m = self.beta * state[0] + g
+        return theta - self.learning_rate * m, (m,)
+
+    def reverse(
+        self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
+    ) -> tuple[Tensor, State, Tensor]:
+        am = state_adjoint[0] - self.learning_rate * adjoint
+        return adjoint, (self.beta * am,), am
+
+
+@dataclass(frozen=True)
+class RMSProp(UpdateRule):
+    """v <- rho v + (1 - rho) g^2, theta - eta g / sqrt(v + eps)"""
+
+    rho: float = 0.99
+    eps: float = 1e-8
+    n_state = 1
+    linear = False
+
+    def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
+        v = self.rho * state[0] + (1 - self.rho) * g.square()
+        return theta - self.learning_rate * g / (v + self.eps).sqrt(), (v,)
+
+    def reverse(
+        self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
+    ) -> tuple[Tensor, State, Tensor]:
+        assert g is not None
+        v = self.rho * state[0] + (1 - self.rho) * g.square()
+        inverse = (v + self.eps).rsqrt()
+        step = self.learning_rate * adjoint * inverse
+        av = state_adjoint[0] + 0.5 * step * g * inverse.square()
+        return adjoint, (self.rho * av,), 2 * (1 - self.rho) * g * av - step
+
+
+@dataclass(frozen=True)
+class Adam(UpdateRule):
+    """m and v are running means of g and g^2, with their bias removed: theta - eta m / sqrt(v + eps)"""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    n_state = 2
+    linear = False
+
+    def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
+        m, v = self._moments(state, g)
+        c1, c2 = 1 - self.beta1**t, 1 - self.beta2**t
+        return theta - self.learning_rate / c1 * m / (v / c2 + self.eps).sqrt(), (m, v)
+
+    def reverse(
+        self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
+    ) -> tuple[Tensor, State, Tensor]:
+        assert g is not None
+        m, v = self._moments(state, g)
+        c1, c2 = 1 - self.beta1**t, 1 - self.beta2**t
+        inverse = (v / c2 + self.eps).rsqrt()
+        step = self.learning_rate / c1 * adjoint * inverse
+        am = state_adjoint[0] - step
+        av = state_adjoint[1] + 0.5 / c2 * step * m * inverse.square()
+        ag = (1 - self.beta1) * am + 2 * (1 - self.beta2) * g * av
+        return adjoint, (self.beta1 * am, self.beta2 * av), ag
+
+    def _moments(self, state: State, g: Tensor) -> tuple[Tensor, Tensor]:
+        m = self.beta1 * state[0] + (1 - self.beta1) * g
+        return m, self.beta2 * state[1] + (1 - self.beta2) * g.square()

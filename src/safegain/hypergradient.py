@@ -1,0 +1,171 @@
+"""Hypergradient engines: from v = dL_val/dtheta at the inner solution to dL_val/dw and dL_val/dQ.
+
+Every engine has one signature, `hypergradient(lower, solution, w, Q, v)`. In both families the adjoint comes
+first and one product with the rows then serves all of (w, Q): dtheta/dw is never formed.
+
+    implicit   H u = v,                     g_w = -d(u . dL/dtheta)/dw      at the minimum
+    unrolled   alpha_T = v, alpha_{t-1} = A_t' alpha_t, g_w = sum_t B_t' alpha_t   along the way, t = T..1
+
+with H = d2L/dtheta2 and A_t, B_t the Jacobians of step t in theta and w. g_Q likewise.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from safegain.linear_algebra import cholesky, conjugate_gradient
+from safegain.lower import LowerLevel
+from safegain.solvers import Descent, Solution, Solver
+
+
+@dataclass(frozen=True)
+class Hypergradient:
+    w: Tensor
+    Q: Tensor
+    report: dict[str, float] = field(default_factory=dict)  # what an inexact engine can say of itself
+
+
+class Engine(ABC):
+    tail: int | None = 0  # how many of the last inner steps it walks back; None means all
+
+    def check(self, solver: Solver) -> None:  # noqa: B027 - most engines take any solver
+        """Raise ValueError if this engine cannot differentiate what this solver does."""
+
+    @abstractmethod
+    def hypergradient(
+        self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor
+    ) -> Hypergradient: ...
+
+
+@dataclass(frozen=True)
+class Cholesky(Engine):
+    """Implicit, exact: the Hessian is formed and factored. For p up to a few thousand parameters."""
+
+    damping: float = 0.0
+
+    def hypergradient(
+        self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor
+    ) -> Hypergradient:
+        factor = solution.factor
+        if factor is None or self.damping:
+            H = lower.hessian(solution.theta, w, Q)
+            factor = cholesky(H + self.damping * torch.eye(len(H), dtype=H.dtype))
+        return _implicit(lower, solution, w, Q, torch.cholesky_solve(v[:, None], factor)[:, 0])
+
+
+@dataclass(frozen=True)
+class ConjugateGradient(Engine):
+    """Implicit, matrix-free: Hessian-vector products only."""
+
+    damping: float = 0.0
+    tol: float = 1e-10
+    max_iter: int = 500
+
+    def hypergradient(
+        self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor
+    ) -> Hypergradient:
+        solved = conjugate_gradient(
+            lambda p: lower.hvp(solution.theta, w, Q, p),
+            v,
+            damping=self.damping,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        report = {"cg_residual": solved.residual, "cg_iterations": float(solved.iterations)}
+        if solved.negative_curvature is not None:
+            report["negative_curvature"] = solved.negative_curvature
+        return _implicit(lower, solution, w, Q, solved.x, report)
+
+
+@dataclass(frozen=True)
+class Neumann(Engine):
+    """Implicit, truncated: H^-1 v is replaced by step * sum_{j<terms} (I - step H)^j v.
+
+    The series converges for step < 2 / (largest eigenvalue of H). step=None takes 1 over an estimate of that
+    eigenvalue from ten power iterations, raised by a fifth because they approach it from below.
+    """
+
+    terms: int = 20
+    step: float | None = None
+
+    def hypergradient(
+        self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor
+    ) -> Hypergradient:
+        def hvp(p: Tensor) -> Tensor:
+            return lower.hvp(solution.theta, w, Q, p)
+
+        step = 1 / (1.2 * _largest_eigenvalue(hvp, v)) if self.step is None else self.step
+        term, total = v, v.clone()
+        for _ in range(self.terms - 1):
+            term = term - step * hvp(term)
+            total += term
+        left = float((step * hvp(total) - v).norm() / v.norm().clamp(min=torch.finfo(v.dtype).tiny))
+        report = {"neumann_residual": left, "neumann_step": step}
+        return _implicit(lower, solution, w, Q, step * total, report)
+
+
+@dataclass(frozen=True)
+class Unrolled(Engine):
+    """The exact derivative of the inner steps that were taken; `last=K` walks back over the last K only."""
+
+    last: int | None = None
+
+    @property
+    def tail(self) -> int | None:  # type: ignore[override]
+        return self.last
+
+    def check(self, solver: Solver) -> None:
+        if not isinstance(solver, Descent):
+            raise ValueError(
+                "engine='unrolled' walks back over the steps of a descent: use solver='gd', 'momentum', "
+                "'rmsprop' or 'adam', or an implicit engine ('cholesky', 'cg', 'neumann')"
+            )
+
+    def hypergradient(
+        self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor
+    ) -> Hypergradient:
+        trajectory = solution.trajectory
+        assert trajectory is not None
+        gw, gQ = torch.zeros_like(w), torch.zeros_like(Q)
+        adjoint, state_adjoint = v, trajectory.rule.init(v)
+        for step in trajectory.steps_backwards(lower, w, Q):
+            adjoint, state_adjoint, g_adjoint = trajectory.rule.reverse(
+                adjoint, state_adjoint, step.state, step.g, step.t + 1
+            )
+            rows = trajectory.batches.rows(step.t)
+            hv, dw, dQ = lower.reverse(step.theta, w, Q, g_adjoint, rows)
+            adjoint = adjoint + hv
+            if rows is None:
+                gw += dw
+                gQ += dQ
+            else:
+                gw.index_add_(0, rows, dw)
+                gQ.index_add_(0, rows, dQ)
+        return Hypergradient(gw, gQ)
+
+
+def _implicit(
+    lower: LowerLevel,
+    solution: Solution,
+    w: Tensor,
+    Q: Tensor,
+    u: Tensor,
+    report: dict[str, float] | None = None,
+) -> Hypergradient:
+    dw, dQ = lower.mixed(solution.theta, w, Q, u)
+    return Hypergradient(-dw, -dQ, report or {})
+
+
+def _largest_eigenvalue(hvp, start: Tensor) -> float:  # type: ignore[no-untyped-def]
+    # Starts from v: what matters is the spectrum that v has a part in.
+    direction = start / start.norm().clamp(min=torch.finfo(start.dtype).tiny)
+    size = 1.0
+    for _ in range(10):
+        image = hvp(direction)
+        size = float(image.norm())
+        if size == 0:
+            return 1.0
+        direction = image / size
+    return size

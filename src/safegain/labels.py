@@ -1,0 +1,97 @@
+"""Labels as the user has them, and as numbers: which rows have one, and what it is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+
+@dataclass(frozen=True)
+class Labels:
+    given: np.ndarray  # (n,) as the user wrote them
+    numbers: np.ndarray  # (n,) class numbers, or (given - mean) / scale
+    labelled: np.ndarray  # (n,) bool
+    classes: np.ndarray | None  # None: regression
+    mean: float = 0.0
+    scale: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def strata(self) -> np.ndarray | None:
+        """What a split must be stratified by."""
+        return None if self.classes is None else self.numbers
+
+
+def classification_labels(y: Any) -> Labels:
+    """No label is NaN, None or pandas' NA; and -1 among integer classes, as in scikit-learn's semi-supervised
+    estimators, unless -1 and 1 are all there is: that is how two classes are often written.
+    """
+    _check_categories(y)
+    given = _as_array(y)
+    missing = pd.isna(given)
+    present = given[~missing]
+    if not len(present):
+        raise ValueError("y: no row has a label; a classifier needs labels of at least two classes")
+    if present.dtype == object and all(isinstance(value, int | float | np.number) for value in present):
+        present = np.array(present.tolist())  # numbers that came as objects because of a None among them
+    check_classification_targets(present)
+    classes, inverse = np.unique(present, return_inverse=True)
+    numbers = np.full(len(given), -1)
+    numbers[~missing] = inverse
+    integral = np.issubdtype(classes.dtype, np.number) and bool((classes == np.floor(classes)).all())
+    if integral and missing.any() and np.issubdtype(classes.dtype, np.floating):
+        classes = classes.astype(int)  # only a NaN among them had made floats of these integers
+    if integral and classes[0] == -1 and classes.tolist() != [-1, 1]:
+        classes, numbers = classes[1:], np.maximum(numbers - 1, -1)
+    if len(classes) < 2:
+        found = f"one class only, {classes[0]!r}" if len(classes) else "no class"
+        raise ValueError(f"y: found {found}; a classifier needs labels of at least two classes")
+    return Labels(given, numbers, numbers >= 0, classes)
+
+
+def regression_labels(y: Any) -> Labels:
+    """NaN or None is no label. Numbers are standardised, so that learning rates mean the same for every y."""
+    given = _as_array(y)
+    try:
+        given = np.where(pd.isna(given), np.nan, given).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y: a regressor needs numbers, but {error}; use PGSClassifier for classes") from None
+    infinite = np.flatnonzero(np.isinf(given))
+    if len(infinite):
+        raise ValueError(f"y: row {infinite[0]} is inf; a row without a label is marked by NaN")
+    labelled = ~np.isnan(given)
+    if not labelled.any():
+        raise ValueError("y: no row has a label, every entry is NaN; a regressor needs some labels")
+    mean, scale = float(given[labelled].mean()), float(given[labelled].std())
+    if scale <= 1e-12 * abs(mean):
+        scale = 1.0
+    return Labels(given, (given - mean) / scale, labelled, None, mean, scale)
+
+
+def _check_categories(y: Any) -> None:
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, pd.CategoricalDtype):
+        unused = dtype.categories.difference(pd.Series(y).dropna().unique())
+        if len(unused):
+            raise ValueError(
+                f"y: class {unused[0]!r} is a category of y but no row carries it; give it a labelled row, or drop "
+                "it with y.cat.remove_unused_categories()"
+            )
+
+
+def _as_array(y: Any) -> np.ndarray:
+    if y is None:
+        raise ValueError("y: this estimator requires y to be passed, but the target y is None")
+    if isinstance(y, torch.Tensor):
+        y = y.detach().cpu().numpy()
+    if isinstance(y, list | tuple) and any(value is None for value in y):
+        y = np.asarray(y, dtype=object)  # as numbers a None would become NaN, beside text the text "None"
+    if np.iscomplexobj(y):
+        raise ValueError("y: complex data not supported")
+    return column_or_1d(y, warn=True)

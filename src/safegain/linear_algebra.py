@@ -1,0 +1,70 @@
+"""Symmetric linear systems: a guarded Cholesky factor, and conjugate gradients that report what they met."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+def cholesky(H: Tensor, *, repair: bool = False) -> Tensor:
+    """Lower factor of H. `repair` adds the smallest tried multiple of the identity that makes H definite."""
+    factor, info = torch.linalg.cholesky_ex(H)
+    if not info:
+        return factor
+    shift = 1e-12 * float(H.diagonal().abs().max().clamp(min=1e-12))
+    # A singular direction at rounding level is always mended; real negative curvature only if asked.
+    for _ in range(20 if repair else 3):
+        factor, info = torch.linalg.cholesky_ex(H + shift * torch.eye(len(H), dtype=H.dtype))
+        if not info:
+            return factor
+        shift *= 10 if repair else 4
+    raise ValueError(
+        "the Hessian of the lower level is not positive definite at this solution: raise alpha, give the "
+        "engine a damping, or use engine='unrolled', which needs no inverse"
+    )
+
+
+@dataclass(frozen=True)
+class Solved:
+    x: Tensor
+    residual: float  # |Hx - b| / |b|
+    iterations: int
+    negative_curvature: float | None  # p'Hp / p'p of the direction that ended the iteration, if one did
+
+
+def conjugate_gradient(
+    apply: Callable[[Tensor], Tensor],
+    b: Tensor,
+    *,
+    damping: float = 0.0,
+    start: Tensor | None = None,
+    tol: float = 1e-10,
+    max_iter: int,
+) -> Solved:
+    """x with (H + damping I) x = b for symmetric H given by its products (Hestenes and Stiefel 1952).
+
+    A direction of curvature <= 0 means that H + damping I is not positive definite: the iteration ends there,
+    with what it has (b itself if it has nothing), and says so.
+    """
+    scale = float(b.norm())
+    if scale == 0:
+        return Solved(torch.zeros_like(b), 0.0, 0, None)
+    x = torch.zeros_like(b) if start is None else start.clone()
+    r = b.clone() if start is None else b - apply(x) - damping * x
+    p, rr = r.clone(), torch.dot(r, r)
+    negative, iteration = None, 0
+    while iteration < max_iter and float(rr) > (tol * scale) ** 2:
+        Hp = apply(p) + damping * p
+        curvature = torch.dot(p, Hp)
+        if curvature <= 0:
+            negative = float(curvature / torch.dot(p, p))
+            x = b.clone() if iteration == 0 and start is None else x
+            break
+        step = rr / curvature
+        x.add_(step * p)
+        r.sub_(step * Hp)
+        rr, before = torch.dot(r, r), rr
+        p = r + rr / before * p
+        iteration += 1
+    return Solved(x, float(rr) ** 0.5 / scale, iteration, negative)

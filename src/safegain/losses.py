@@ -1,0 +1,81 @@
+"""Row losses of the lower level, on model outputs, with every derivative that a hypergradient needs.
+
+A model maps row i to outputs z_i. A loss l(z_i, t_i) compares them with a target t_i: a distribution over
+classes, or a number. Everything that the bi-level problem wants from row i is a derivative of l in (z, t),
+contracted with the row's output tangent `zdot_i`, so no gradient per row in the parameters is ever formed.
+"""
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor
+
+
+class RowLoss(ABC):
+    """A loss per row. Shapes: outputs z (n, k), tangents zdot (n, k), targets (n, k) or (n,)."""
+
+    @abstractmethod
+    def value(self, z: Tensor, target: Tensor) -> Tensor:
+        """l(z_i, t_i)  # (n,)"""
+
+    @abstractmethod
+    def grad(self, z: Tensor, target: Tensor) -> Tensor:
+        """dl/dz  # (n, k)"""
+
+    @abstractmethod
+    def curve(self, z: Tensor, zdot: Tensor) -> Tensor:
+        """d2l/dz2 . zdot, which depends on the target in neither loss  # (n, k)"""
+
+    @abstractmethod
+    def curvature(self, z: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """a' d2l/dz2 b for two directions a, b (k,) in output space  # (n,)"""
+
+    @abstractmethod
+    def by_target(self, z: Tensor, zdot: Tensor) -> Tensor:
+        """d(dl/dz . zdot)/dt, in the target's own shape."""
+
+    def by_weight(self, z: Tensor, target: Tensor, zdot: Tensor) -> Tensor:
+        """d(w dl/dz . zdot)/dw  # (n,)"""
+        return (self.grad(z, target) * zdot).sum(dim=1)
+
+
+class CrossEntropy(RowLoss):
+    """l = sum_j t_j (logsumexp(z) - z_j), for a target t on the simplex."""
+
+    def value(self, z: Tensor, target: Tensor) -> Tensor:
+        return -(target * torch.log_softmax(z, dim=1)).sum(dim=1)
+
+    def grad(self, z: Tensor, target: Tensor) -> Tensor:
+        return torch.softmax(z, dim=1) - target
+
+    def curve(self, z: Tensor, zdot: Tensor) -> Tensor:
+        p = torch.softmax(z, dim=1)
+        return p * (zdot - (p * zdot).sum(dim=1, keepdim=True))
+
+    def curvature(self, z: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        p = torch.softmax(z, dim=1)
+        return p @ (a * b) - (p @ a) * (p @ b)
+
+    def by_target(self, z: Tensor, zdot: Tensor) -> Tensor:
+        # Off the simplex the loss scales logsumexp by sum_j t_j: that is where the first term comes from.
+        p = torch.softmax(z, dim=1)
+        return (p * zdot).sum(dim=1, keepdim=True) - zdot
+
+
+class SquaredError(RowLoss):
+    """l = (z - t)^2, for one output and a target t in R."""
+
+    def value(self, z: Tensor, target: Tensor) -> Tensor:
+        return (z[:, 0] - target).square()
+
+    def grad(self, z: Tensor, target: Tensor) -> Tensor:
+        return 2 * (z - target[:, None])
+
+    def curve(self, z: Tensor, zdot: Tensor) -> Tensor:
+        return 2 * zdot
+
+    def curvature(self, z: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        return (2 * a @ b).expand(len(z))
+
+    def by_target(self, z: Tensor, zdot: Tensor) -> Tensor:
+        return -2 * zdot[:, 0]

@@ -1,0 +1,44 @@
+"""Models: maps from a flat parameter vector and rows to outputs, with the passes that both levels need.
+
+Invariant: `theta` is one flat tensor (p,), so that solvers and engines are vector arithmetic. A model gives
+
+    outputs            z(theta)
+    pullback           J' g(z)                       one forward, one backward pass
+    tangent            z and J v                     one forward pass and its tangent
+    pullback_tangent   z, J v and d/dtheta[J' g(z)] v    one fused forward + tangent + backward pass
+
+where J = dz/dtheta, `g` maps outputs to their gradient and `gdot` maps (z, zdot) to its tangent.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Gradient = Callable[[Tensor], Tensor]
+GradientTangent = Callable[[Tensor, Tensor], Tensor]
+
+
+class Model(ABC):
+    n_parameters: int
+    convex: bool  # with a convex loss: a local minimum is the minimum
+    decayed: Tensor  # (p,) 1 where weight decay applies, 0 at intercepts and biases
+
+    @abstractmethod
+    def init(self, generator: torch.Generator) -> Tensor: ...
+
+    @abstractmethod
+    def outputs(self, theta: Tensor, X: Any) -> Tensor: ...
+
+    @abstractmethod
+    def pullback(self, theta: Tensor, X: Any, g: Gradient) -> Tensor: ...
+
+    @abstractmethod
+    def tangent(self, theta: Tensor, X: Any, v: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    @abstractmethod
+    def pullback_tangent(
+        self, theta: Tensor, X: Any, v: Tensor, g: Gradient, gdot: GradientTangent
+    ) -> tuple[Tensor, Tensor, Tensor]: ...

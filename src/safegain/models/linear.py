@@ -1,0 +1,72 @@
+"""Linear models: ridge regression, and logistic or softmax regression.
+
+    z = [X, 1] B C',   B (d + 1, q),   C (k, q)
+
+Regression has k = q = 1 and C = [1]. For k classes the columns of C are an orthonormal basis of the vectors
+that sum to zero, so q = k - 1. Softmax does not see a constant added to all logits, and the symmetric L2
+penalty drives it to zero: hence this is softmax regression with the usual penalty, without its flat direction
+(the Hessian is positive definite), and for two classes it is binary logistic regression.
+"""
+
+import torch
+from torch import Tensor
+
+from safegain.design import Design
+from safegain.losses import RowLoss
+from safegain.models.base import Gradient, GradientTangent, Model
+
+
+class Linear(Model):
+    convex = True
+
+    def __init__(self, n_columns: int, n_outputs: int) -> None:
+        self.contrast = _zero_sum_basis(n_outputs)  # (k, q)
+        self.shape = (n_columns, self.contrast.shape[1])  # of B
+        self.n_parameters = self.shape[0] * self.shape[1]
+        decayed = torch.ones(self.shape, dtype=torch.float64)
+        decayed[-1] = 0
+        self.decayed = decayed.flatten()
+
+    def init(self, generator: torch.Generator) -> Tensor:
+        return torch.zeros(self.n_parameters, dtype=torch.float64)
+
+    def outputs(self, theta: Tensor, X: Design) -> Tensor:
+        return X.matmul(theta.view(self.shape)) @ self.contrast.T
+
+    def pullback(self, theta: Tensor, X: Design, g: Gradient) -> Tensor:
+        return self._pull(X, g(self.outputs(theta, X)))
+
+    def tangent(self, theta: Tensor, X: Design, v: Tensor) -> tuple[Tensor, Tensor]:
+        both = X.matmul(torch.cat([theta.view(self.shape), v.view(self.shape)], dim=1))  # one pass over X
+        z, zdot = both.split(self.shape[1], dim=1)
+        return z @ self.contrast.T, zdot @ self.contrast.T
+
+    def pullback_tangent(
+        self, theta: Tensor, X: Design, v: Tensor, g: Gradient, gdot: GradientTangent
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        z, zdot = self.tangent(theta, X, v)
+        return z, zdot, self._pull(X, gdot(z, zdot))  # J is constant: only g moves
+
+    def hessian(self, theta: Tensor, X: Design, loss: RowLoss, row_weight: Tensor) -> Tensor:
+        """Hessian of sum_i row_weight_i l_i  # (p, p)"""
+        z, C = self.outputs(theta, X), self.contrast
+        d, q = self.shape
+        H = torch.empty(d, q, d, q, dtype=torch.float64)
+        for a in range(q):
+            for b in range(a + 1):
+                H[:, a, :, b] = X.gram(row_weight * loss.curvature(z, C[:, a], C[:, b]))
+                H[:, b, :, a] = H[:, a, :, b]  # a gram matrix is its own transpose
+        return H.reshape(self.n_parameters, self.n_parameters)
+
+    def _pull(self, X: Design, gz: Tensor) -> Tensor:
+        return X.rmatmul(gz @ self.contrast).flatten()
+
+
+def _zero_sum_basis(k: int) -> Tensor:
+    """Orthonormal columns (k, k - 1), orthogonal to the vector of ones (Helmert's contrasts); [1] for k = 1."""
+    if k == 1:
+        return torch.ones(1, 1, dtype=torch.float64)
+    basis = torch.tril(-torch.ones(k, k, dtype=torch.float64), diagonal=0).T[:, :-1]  # -1 on and above
+    step = torch.arange(1, k, dtype=torch.float64)
+    basis[step.long(), step.long() - 1] = step
+    return basis / (step * (step + 1)).sqrt()

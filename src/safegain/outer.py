@@ -1,0 +1,94 @@
+"""The outer loop, written once: solve the lower level, look at the trusted rows, step, project.
+
+What to solve (LowerLevel, UpperLevel, SearchSpace), how to solve it (Solver) and how to differentiate it
+(Engine) come as objects; which iterate is kept is decided by Selection; callbacks watch and may ask to stop.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from safegain.descent import Adam
+from safegain.hypergradient import Engine
+from safegain.lower import LowerLevel
+from safegain.search_space import SearchSpace
+from safegain.selection import Candidate, Selection
+from safegain.solvers import Solution, Solver
+from safegain.upper import UpperLevel
+
+Record = dict[str, Any]
+Callback = Callable[[Record], Any]
+
+
+@dataclass(frozen=True)
+class Ended:
+    history: list[Record]
+    n_iter: int
+    status: str
+
+
+def search(
+    lower: LowerLevel,
+    upper: UpperLevel,
+    space: SearchSpace,
+    solver: Solver,
+    engine: Engine,
+    selection: Selection,
+    *,
+    theta: Tensor,
+    steps: int,
+    learning_rate: float,
+    first: Solution | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> Ended:
+    """Run `steps` outer steps and offer every iterate, the last one included, to the selection.
+
+    `theta` is where the inner solver starts. `first` is the solution at the start of the space, if it is known.
+    A hypergradient is of the order 1/n in each row; Adam sees it times n, as the derivative per row.
+    """
+    rule = Adam(learning_rate, eps=1e-16)
+    parameters = space.start()
+    states = [rule.init(parameter) for parameter in parameters]
+    history: list[Record] = []
+    began = time.perf_counter()
+    for step in range(steps + 1):
+        point = space.point(parameters)
+        solution = first if step == 0 and first is not None else None
+        if solution is None:
+            solution = solver.solve(lower, point.w, point.Q, start=theta, tail=engine.tail if step < steps else 0)
+        losses = upper.losses(solution.theta)
+        candidate = Candidate(step, solution.theta, point, losses)
+        record: Record = {
+            "step": step,
+            "objective": float(upper.objective(losses, selection.raw.losses)),
+            "margins": dict(zip(upper.names, (selection.raw.losses - losses).tolist(), strict=True)),
+            "violation": space.violation(point),
+            **selection.consider(candidate),
+            **solution.report,
+        }
+        if not torch.isfinite(losses).all():
+            return Ended(history, step, f"stopped at outer step {step}: the inner solver diverged, lower lr_inner")
+        if step < steps:
+            v = upper.gradient(solution.theta, selection.raw.losses)
+            gradient = engine.hypergradient(lower, solution, point.w, point.Q, v)
+            record |= gradient.report
+            pulled = space.pull(parameters, gradient.w, gradient.Q)
+            if not all(bool(torch.isfinite(g).all()) for g in pulled):
+                return Ended(history, step, f"stopped at outer step {step}: the hypergradient is not finite")
+            moved = [
+                rule.step(parameter, state, g * lower.n_rows, step + 1)
+                for parameter, state, g in zip(parameters, states, pulled, strict=True)
+            ]
+            states = [state for _, state in moved]
+            parameters = space.project(tuple(parameter for parameter, _ in moved))
+        theta = solution.theta if solver.warm else theta
+        record["seconds"] = time.perf_counter() - began
+        history.append(record)
+        # Every callback sees every record: a list, because any() would skip those after the first True.
+        if any([bool(callback(record)) for callback in callbacks]):
+            return Ended(history, step, f"stopped by a callback after outer step {step}")
+    return Ended(history, steps, f"ran all {steps} outer steps")

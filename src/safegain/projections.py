@@ -1,0 +1,203 @@
+"""Euclidean projections on the sets that sample weights, label distributions and parameters live in.
+
+Two of the sets tie all entries together by one sum. Projecting on them moves every entry by the same dual
+mu >= 0, the root of one equation (Held, Wolfe and Crowder 1974, "Validation of subgradient optimization"):
+
+    sum_i g_i(s_i + mu) = target,    g_i nondecreasing, piecewise linear, constant outside [-1, 1].
+
+The root finder sees the terms only as "mu -> (sum, slope)", so whoever can add up sums can find mu. Sums and
+duals are float64 whatever the input is, and exact to rounding for entries up to 1e15. Inputs are never
+modified, and nothing here is differentiated through.
+"""
+
+import math
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+_EPS = sys.float_info.epsilon
+_BLOCK = 1 << 17  # entries handled at a time: 1 MiB of float64, so that temporaries stay in the cache
+
+Pair = tuple[float, float]
+
+
+def _root(sums: Callable[[float], Pair], *, target: float, lo: float, hi: float) -> Pair:
+    """Shrink lo <= root <= hi of sum(mu) = target to (root, root), or else to two neighbouring floats.
+
+    Newton's step is exact from anywhere on the linear pieces that meet the root. It is taken while it stays
+    inside the bracket and at least halves the step before; otherwise bisecting leads to such a piece.
+    """
+    mu, last_step = lo, math.inf
+    while hi - lo > _EPS**2:
+        value, slope = sums(mu)
+        gap = target - value
+        as_good_as_rounded = abs(gap) <= 8 * _EPS * abs(target)
+        if as_good_as_rounded or (gap < 0 and mu == lo):
+            return mu, mu
+        lo, hi = (mu, hi) if gap > 0 else (lo, mu)
+        trial = mu + gap / slope if slope > 0 else math.inf
+        if trial == mu:
+            trial = math.nextafter(mu, math.copysign(math.inf, gap))
+        if not lo < trial < hi or abs(trial - mu) > last_step / 2:
+            # The middle, of the exponents while the bracket spans several scales.
+            trial = math.sqrt(1 + lo) * math.sqrt(hi) if hi > 4 * (1 + lo) else lo + (hi - lo) / 2
+        if not lo < trial < hi:
+            break
+        mu, last_step = trial, abs(trial - mu)
+    return lo, hi
+
+
+def _dual(sums: Callable[[float, float], Pair], *, target: float, least: float, most: float) -> Pair:
+    """The mu = base + rest >= 0 with sum_i g_i((s_i + base) + rest) >= target, where least <= s_i <= most.
+
+    In two parts because |s| may be huge: then mu as one float is too coarse, while s_i + base is exact where
+    it matters (Sterbenz: -1 <= s_i + mu <= 1 makes them nearby floats) and the rest is small.
+    """
+    # From where the first term may start to grow to where the last one has stopped, both rounded outwards.
+    lo, hi = max(0.0, (-1 - most) * (1 - 4 * _EPS)), max(0.0, (1 - least) * (1 + 4 * _EPS))
+    base, end = _root(lambda mu: sums(mu, 0.0), target=target, lo=lo, hi=hi)
+    _, rest = _root(lambda mu: sums(base, mu), target=target, lo=0.0, hi=end - base)
+    return base, rest
+
+
+@torch.no_grad()
+def capped_box(z: Tensor, *, least_sum: float) -> Tensor:
+    """argmin_w 1/2 ||w - z||^2  s.t.  0 <= w <= 1,  sum(w) >= least_sum,  for z (n,).
+
+    w = clip(z + mu, 0, 1), mu >= 0 the dual of the sum.
+    """
+    if not 0 <= least_sum <= len(z):
+        raise ValueError(f"least_sum is {least_sum}; {len(z)} weights in [0, 1] need it in [0, {len(z)}]")
+    if least_sum == len(z):
+        return torch.ones_like(z)
+
+    def weights(part: Tensor, base: float, rest: float) -> Tensor:
+        return part.to(torch.float64, copy=True).add_(base).add_(rest).clamp_(0, 1)
+
+    def sums(base: float, rest: float) -> Pair:
+        total = slope = 0.0
+        for part in z.split(_BLOCK):
+            w = weights(part, base, rest)
+            total += float(w.sum())
+            slope += float(w.frac_().ceil_().sum())  # how many are strictly between 0 and 1
+        return total, slope
+
+    least, most = z.aminmax()
+    base, rest = _dual(sums, target=least_sum, least=float(least), most=float(most))
+    projected = torch.empty_like(z)
+    for part, out in zip(z.split(_BLOCK), projected.split(_BLOCK), strict=True):
+        out.copy_(weights(part, base, rest))
+    return projected
+
+
+def _from_top(ordered: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows in descending order measured from their first entry, that entry (n, 1), and the rows' tau (n, 1).
+
+    In these units tau, with sum_j max(u_j - tau, 0) = 1, is the largest of (u_1 + ... + u_j - 1) / j (Duchi,
+    Shalev-Shwartz, Singer and Chandra 2008, "Efficient projections onto the l1-ball", figure 1). A constant per
+    row is free, and what lies 1 below the first entry ends at 0 from any depth: in [-1, 0] no scale is left.
+    """
+    ordered = ordered.to(torch.float64)
+    u = (ordered - ordered[:, :1]).clamp_(min=-1)
+    j = torch.arange(1, u.shape[1] + 1, dtype=u.dtype, device=u.device)
+    return u, ordered[:, :1], u.cumsum(dim=1).sub_(1).div_(j).amax(dim=1, keepdim=True)
+
+
+@torch.no_grad()
+def simplex_rows(z: Tensor) -> Tensor:
+    """argmin_Q 1/2 ||Q - z||^2  s.t.  Q >= 0,  every row of Q sums to 1,  for z (n, k).
+
+    Q = max(z - tau, 0), tau the dual of a row's sum.
+    """
+    projected = []
+    for part in z.split(max(1, _BLOCK // z.shape[1])):
+        _, top, tau = _from_top(part.sort(dim=1, descending=True).values)
+        projected.append((part.to(torch.float64) - top).sub_(tau).clamp_(min=0).to(z.dtype))
+    return torch.cat(projected)
+
+
+class _Rows(NamedTuple):
+    """Rows of z with what `budgeted_simplex_rows` knows about them before mu."""
+
+    z: Tensor  # (m, k)
+    given: Tensor  # (m, 1)
+    top: Tensor  # (m, 1) the largest of the other entries
+    tau: Tensor  # (m, 1) of the others alone, from top
+    leaves: Tensor  # (m, k - 1) the d_j
+    s: Tensor  # (m, 1) the given entry from top, rounded
+    s_low: Tensor  # (m, 1) what the rounding lost: one of the two entries may be huge
+
+
+def _rows(z: Tensor, given: Tensor) -> _Rows:
+    u, top, tau = _from_top(z.scatter(1, given, -math.inf).sort(dim=1, descending=True).values[:, :-1])
+    j = torch.arange(1, z.shape[1], dtype=u.dtype, device=u.device)
+    entry = z.gather(1, given).to(torch.float64)
+    s = entry - top
+    back = s - entry
+    s_low = (entry - (s - back)) - (top + back)  # Knuth's two-sum
+    return _Rows(z, given, top, tau, leaves=u * (j + 1) - u.cumsum(dim=1), s=s, s_low=s_low)
+
+
+@torch.no_grad()
+def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float) -> Tensor:
+    """argmin_Q 1/2 ||Q - z||^2  s.t.  rows of Q on the simplex,  mean_i(1 - Q[i, given[i]]) <= budget.
+
+    z (n, k), given (n,) in 0 .. k-1. Q = simplex_rows(z + mu onehot(given)), mu >= 0 the dual of the budget.
+
+    Measure a row from the largest of its other entries, u_1 = 0 >= u_2 >= ..., and let 1 + x be its given
+    entry plus mu. With j others in the support Q[given] has slope j / (j + 1) in x, and as x grows the j-th
+    one leaves at x = d_j = (j + 1) u_j - (u_1 + ... + u_j). Adding up the slopes from x = 0 downwards,
+
+        1 - Q[given] = min(lost, 1),    lost = sum_j max(d_j - x, 0) / (j (j + 1)),
+        Q = max(row - tau, 0),          tau = max(x + lost, tau of the others alone).
+    """
+    if not 0 <= budget <= 1:
+        raise ValueError(f"budget is {budget}; a mean of probabilities needs it in [0, 1]")
+    n, k = z.shape
+    if budget == 0:
+        return torch.nn.functional.one_hot(given, k).to(z.dtype)
+    height = max(1, _BLOCK // k)
+    blocks = [_rows(*pair) for pair in zip(z.split(height), given[:, None].split(height), strict=True)]
+    j = torch.arange(1, k, dtype=torch.float64, device=z.device)
+    slope_changes = 1 / (j * (j + 1))
+
+    def drops(rows: _Rows, base: float, rest: float) -> tuple[Tensor, Tensor]:
+        # In this order nothing is rounded where it matters: s + base is near 1, and then the rest is small.
+        x = ((rows.s + base - 1) + (rows.s_low + rest)).clamp_(-2, 0)
+        return x, (rows.leaves - x).clamp_(min=0)
+
+    def sums(base: float, rest: float) -> Pair:
+        total = slope = 0.0
+        for rows in blocks:
+            _, drop = drops(rows, base, rest)
+            lost = drop @ slope_changes
+            slope += float((drop.sign_() @ slope_changes)[lost < 1].sum())
+            total -= float(lost.clamp_(max=1).sum())
+        return total, slope
+
+    def project(rows: _Rows, base: float, rest: float) -> Tensor:
+        x, drop = drops(rows, base, rest)
+        tau = torch.maximum(x + (drop @ slope_changes)[:, None], rows.tau)
+        moved = (rows.z.to(torch.float64) - rows.top).scatter_(1, rows.given, 1 + x)
+        return moved.sub_(tau).clamp_(min=0).to(z.dtype)
+
+    least, most = torch.cat([rows.s for rows in blocks]).aminmax()
+    base, rest = _dual(sums, target=-n * budget, least=float(least), most=float(most))
+    return torch.cat([project(rows, base, rest) for rows in blocks])
+
+
+@torch.no_grad()
+def ball(z: Tensor, *, radius: float) -> Tensor:
+    """argmin_w 1/2 ||w - z||^2  s.t.  ||w||_2 <= radius,  for z of any shape."""
+    if not radius >= 0:
+        raise ValueError(f"radius is {radius}; it must not be negative")
+    # Divided by its largest entry, z has squares that neither overflow nor all vanish.
+    largest = z.abs().max().to(torch.float64).clamp(min=sys.float_info.min)
+    unit = z.to(torch.float64) / largest
+    norm = torch.linalg.vector_norm(unit)
+    if largest * norm <= radius:
+        return z.clone()
+    return (unit * (radius / norm)).to(z.dtype)

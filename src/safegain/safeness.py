@@ -1,0 +1,175 @@
+"""What "not worse" is to mean: definitions of safeness, as values.
+
+Binding a definition to trusted rows gives named requirements. Each says on which rows (as weights that sum to
+one), seen through which inputs, and by which measure the new model must not lose more than the raw one. That
+is all there is to a requirement, so bootstrap samples, classes, groups, views and measures combine freely:
+
+    Bootstrap(3) + PerClass() + MultiMeasure("log_loss", "brier")
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from safegain.measures import MEASURES, Measure, task_measure
+
+
+@dataclass(frozen=True)
+class TrustedRows:
+    """The trusted rows that a search may look at, as the definitions see them."""
+
+    X: Any  # as the model takes them
+    y: Tensor  # (nv,) class numbers, or standardised labels
+    classes: np.ndarray | None  # names of the classes; None in regression
+    groups: np.ndarray | None  # (nv,)
+    view: Callable[[Sequence[Any]], Any]  # columns to keep -> X with all others at their training mean
+    random: np.random.RandomState
+
+    @property
+    def measure(self) -> Measure:
+        return task_measure(self.classes is not None)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    name: str
+    X: Any
+    row_weight: Tensor  # (nv,), sums to one
+    measure: Measure
+
+
+class Safeness(ABC):
+    @abstractmethod
+    def bind(self, trusted: TrustedRows) -> list[Requirement]: ...
+
+    def __add__(self, other: "Safeness") -> "AllOf":
+        return AllOf((*_parts(self), *_parts(other)))
+
+
+@dataclass(frozen=True)
+class AllOf(Safeness):
+    """Every part must hold. Made by adding definitions."""
+
+    parts: tuple[Safeness, ...]
+
+    def bind(self, trusted: TrustedRows) -> list[Requirement]:
+        return [requirement for part in self.parts for requirement in part.bind(trusted)]
+
+
+@dataclass(frozen=True)
+class Bootstrap(Safeness):
+    """Not worse on each of m samples of the trusted rows, drawn with replacement: the paper's rule.
+
+    A good penalty, and no certificate: the samples are of the very rows that are optimised.
+    """
+
+    m: int = 3
+
+    def __post_init__(self) -> None:
+        if self.m < 1:
+            raise ValueError(f"Bootstrap: m must be at least 1, got {self.m}")
+
+    def bind(self, trusted: TrustedRows) -> list[Requirement]:
+        n = len(trusted.y)
+        counts = trusted.random.multinomial(n, np.full(n, 1 / n), size=self.m)
+        return [
+            Requirement(f"bootstrap {i + 1}", trusted.X, torch.from_numpy(row / n), trusted.measure)
+            for i, row in enumerate(counts)
+        ]
+
+
+@dataclass(frozen=True)
+class PerClass(Safeness):
+    """Not worse on the trusted rows of each class, or of the classes named."""
+
+    classes: Sequence[Any] | None = None
+
+    def bind(self, trusted: TrustedRows) -> list[Requirement]:
+        if trusted.classes is None:
+            raise ValueError("PerClass: a regressor has no classes; use PerGroup with groups of your own")
+        names = list(trusted.classes)
+        for name in self.classes or ():
+            if name not in names or not (trusted.y == names.index(name)).any():
+                raise ValueError(f"PerClass: no trusted row has class {name!r}; label one, or leave it out")
+        wanted = range(len(names)) if self.classes is None else [names.index(name) for name in self.classes]
+        members = [(names[c], trusted.y == c) for c in wanted]
+        return [
+            Requirement(f"class {name}", trusted.X, _uniform(rows), trusted.measure)
+            for name, rows in members
+            if rows.any()
+        ]
+
+
+@dataclass(frozen=True)
+class PerGroup(Safeness):
+    """Not worse on the trusted rows of each group; `fit` takes the groups of all rows as `groups`."""
+
+    def bind(self, trusted: TrustedRows) -> list[Requirement]:
+        if trusted.groups is None:
+            raise ValueError("PerGroup: needs the group of every row: fit(X, y, trusted=..., groups=...)")
+        return [
+            Requirement(f"group {g}", trusted.X, _uniform(torch.from_numpy(trusted.groups == g)), trusted.measure)
+            for g in np.unique(trusted.groups)
+        ]
+
+
+@dataclass(frozen=True)
+class PerView(Safeness):
+    """Not worse on each named set of columns alone, all other columns held at their training mean."""
+
+    views: Mapping[str, Sequence[Any]]
+
+    def __post_init__(self) -> None:
+        if not self.views:
+            raise ValueError("PerView: name at least one set of columns, as {'view': [columns]}")
+
+    def bind(self, trusted: TrustedRows) -> list[Requirement]:
+        everyone = _uniform(torch.ones(len(trusted.y), dtype=torch.bool))
+        return [
+            Requirement(f"view {name}", trusted.view(columns), everyone, trusted.measure)
+            for name, columns in self.views.items()
+        ]
+
+
+@dataclass(frozen=True, init=False)
+class MultiMeasure(Safeness):
+    """Not worse by each of several measures: log_loss, balanced, brier, expected_error; squared, absolute."""
+
+    measures: tuple[str, ...]
+
+    def __init__(self, *measures: str) -> None:
+        unknown = [name for name in measures if name not in MEASURES]
+        if unknown or not measures:
+            found = unknown or "nothing"
+            raise ValueError(f"MultiMeasure: takes some of {', '.join(MEASURES)}; got {found}")
+        object.__setattr__(self, "measures", measures)
+
+    def bind(self, trusted: TrustedRows) -> list[Requirement]:
+        classifies = trusted.classes is not None
+        wrong = [name for name in self.measures if MEASURES[name].classifies != classifies]
+        if wrong:
+            raise ValueError(f"MultiMeasure: {', '.join(wrong)} does not fit a {'classifier' if classifies else 'regressor'}")
+        return [
+            Requirement(f"measure {name}", trusted.X, _rows_of(MEASURES[name], trusted), MEASURES[name])
+            for name in self.measures
+        ]
+
+
+def _parts(safeness: Safeness) -> tuple[Safeness, ...]:
+    return safeness.parts if isinstance(safeness, AllOf) else (safeness,)
+
+
+def _uniform(rows: Tensor) -> Tensor:
+    return rows.double() / rows.sum()
+
+
+def _rows_of(measure: Measure, trusted: TrustedRows) -> Tensor:
+    if not measure.balanced:
+        return _uniform(torch.ones(len(trusted.y), dtype=torch.bool))
+    _, inverse, counts = trusted.y.unique(return_inverse=True, return_counts=True)
+    return 1 / (len(counts) * counts[inverse].double())

@@ -1,0 +1,95 @@
+"""Which iterate is handed back: the best one that is safe on every validation set, or the raw model.
+
+Iterates are ranked by their loss on trusted rows that the hypergradient never saw, where there are enough of
+them, and by their mean loss over the validation sets where there are not. The raw model is the incumbent: an
+iterate has to be safe and to rank strictly better to replace it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from safegain.search_space import Point
+
+
+@dataclass(frozen=True)
+class Candidate:
+    step: int | None  # None: the raw model
+    theta: Tensor
+    point: Point
+    losses: Tensor  # (m,) on the validation sets
+
+
+@dataclass
+class Selection:
+    raw: Candidate
+    rank: Callable[[Candidate], float]
+    best: Candidate = field(init=False)
+    best_rank: float = field(init=False)
+    n_safe: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.best, self.best_rank = self.raw, self.rank(self.raw)
+
+    def consider(self, candidate: Candidate) -> dict[str, Any]:
+        """Keep the candidate if it is safe and better than what is kept; say what was found."""
+        safe = bool((candidate.losses <= self.raw.losses).all())
+        rank = self.rank(candidate)
+        self.n_safe += safe
+        if safe and rank < self.best_rank:
+            self.best, self.best_rank = candidate, rank
+        return {"safe": safe, "rank_loss": rank}
+
+
+@dataclass(frozen=True)
+class SetMargin:
+    """One validation set: the raw model's loss, the returned model's, and what was gained."""
+
+    name: str
+    raw_loss: float
+    new_loss: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class SafenessReport:
+    """How the returned model compares with the raw one on every validation set, and what that means."""
+
+    fell_back: bool
+    step: int | None
+    sets: tuple[SetMargin, ...]
+    status: str
+
+    def __str__(self) -> str:
+        width = max(len(s.name) for s in self.sets)
+        rows = [f"  {s.name:<{width}}  raw {s.raw_loss:.4g}  new {s.new_loss:.4g}  margin {s.margin:+.4g}" for s in self.sets]
+        return "\n".join([self.status, *rows])
+
+
+def report(
+    selection: Selection, names: list[str], unit: list[float], *, n_rank: int, ended: str
+) -> SafenessReport:
+    """Put the outcome into numbers and one sentence. `unit` converts each loss to the user's units."""
+    best, raw = selection.best, selection.raw
+    sets = tuple(
+        SetMargin(name, r * u, b * u, (r - b) * u)
+        for name, u, r, b in zip(names, unit, raw.losses.tolist(), best.losses.tolist(), strict=True)
+    )
+    ranked = f"{n_rank} trusted rows that the search did not use" if n_rank else "the validation sets themselves"
+    if best is raw:
+        reason = (
+            f"none of the {selection.n_safe} safe iterates ranked better on {ranked}"
+            if selection.n_safe
+            else f"no iterate was safe on all {len(names)} validation sets"
+        )
+        status = f"Fell back: {reason}, so this is the raw model itself; the search {ended}."
+    else:
+        worst = min(sets, key=lambda s: s.margin)
+        status = (
+            f"Safe: not worse than the raw model on any of {len(names)} validation sets (smallest margin "
+            f"{worst.margin:.4g}, {worst.name}), and the best on {ranked}, at outer step {best.step}; the search "
+            f"{ended}. This is a comparison on the rows at hand, not a certificate."
+        )
+    return SafenessReport(best is raw, best.step, sets, status)

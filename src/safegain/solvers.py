@@ -1,0 +1,143 @@
+"""Inner solvers: from (w, Q) to the parameters of the lower level's model, and a record of the way there.
+
+Every solver has one signature, `solve(lower, w, Q, start=..., tail=...)`. `tail` says how many of the last
+steps an engine wants to walk back (None: all of them); solvers that do not step ignore it.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from safegain.descent import UpdateRule
+from safegain.linear_algebra import cholesky, conjugate_gradient
+from safegain.losses import SquaredError
+from safegain.lower import LowerLevel
+from safegain.models import Linear
+from safegain.trajectory import Batches, Step, Trajectory, walk
+
+DENSE_HESSIAN = 1500  # parameters up to which Newton forms the Hessian
+
+
+@dataclass(frozen=True)
+class Solution:
+    theta: Tensor
+    trajectory: Trajectory | None = None
+    factor: Tensor | None = None  # Cholesky factor of the Hessian at theta, where the solver had it anyway
+    report: dict[str, float] = field(default_factory=dict)
+
+
+class Solver(ABC):
+    warm: bool  # a start near the solution helps, and does not change what is solved
+
+    @abstractmethod
+    def check(self, lower: LowerLevel) -> None:
+        """Raise ValueError if this solver cannot solve this lower level."""
+
+    @abstractmethod
+    def solve(
+        self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0
+    ) -> Solution: ...
+
+
+@dataclass(frozen=True)
+class ClosedForm(Solver):
+    """Weighted least squares by its normal equations."""
+
+    warm = True
+
+    def check(self, lower: LowerLevel) -> None:
+        if not (isinstance(lower.model, Linear) and isinstance(lower.loss, SquaredError)):
+            raise ValueError("solver='closed-form' solves model='ridge' only; use 'newton' or 'gd' instead")
+
+    def solve(
+        self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0
+    ) -> Solution:
+        # L is quadratic: its gradient at 0 and its Hessian anywhere give the minimum.
+        zero = torch.zeros_like(start)
+        factor = cholesky(lower.hessian(zero, w, Q))
+        theta = torch.cholesky_solve(-lower.gradient(zero, w, Q)[:, None], factor)[:, 0]
+        return Solution(theta, factor=factor)
+
+
+@dataclass(frozen=True)
+class Newton(Solver):
+    """Newton's method with a line search; conjugate gradients where the Hessian is too large to form."""
+
+    tol: float = 1e-9  # largest entry of the gradient at the end
+    max_iter: int = 100
+    warm = True
+
+    def check(self, lower: LowerLevel) -> None:
+        pass
+
+    def solve(
+        self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0
+    ) -> Solution:
+        theta = start
+        value, g = lower.value(theta, w, Q), lower.gradient(theta, w, Q)
+        for iteration in range(self.max_iter):
+            if g.abs().max() <= self.tol:
+                break
+            direction = self._direction(lower, theta, w, Q, g)
+            slope, step = torch.dot(direction, g), 1.0
+            # Near the solution the decrease drowns in rounding: allow for it, or the search never ends.
+            slack = 10 * torch.finfo(theta.dtype).eps * value.abs()
+            while (new := lower.value(theta + step * direction, w, Q)) > value + 1e-4 * step * slope + slack:
+                step /= 2
+                if step < 1e-10:
+                    break
+            if step < 1e-10:
+                break
+            theta, value = theta + step * direction, new
+            g = lower.gradient(theta, w, Q)
+        else:
+            iteration = self.max_iter
+        return Solution(theta, report={"iterations": iteration, "gradient": float(g.abs().max())})
+
+    def _direction(self, lower: LowerLevel, theta: Tensor, w: Tensor, Q: Tensor, g: Tensor) -> Tensor:
+        if len(theta) <= DENSE_HESSIAN:
+            H = lower.hessian(theta, w, Q)
+            return -torch.cholesky_solve(g[:, None], cholesky(H, repair=True))[:, 0]
+        # Solve no better than the present gradient deserves (Dembo and Steihaug's forcing sequence).
+        forcing = min(0.1, math.sqrt(float(g.norm())))
+        return -conjugate_gradient(lambda v: lower.hvp(theta, w, Q, v), g, tol=forcing, max_iter=250).x
+
+
+@dataclass(frozen=True)
+class Descent(Solver):
+    """T steps of an update rule from a fixed start, on all rows or on batches."""
+
+    rule: UpdateRule
+    steps: int
+    batch_size: int | None = None
+    seed: int = 0
+    memory_budget: int = 2**29  # bytes of iterates that may be kept before segments are used
+    warm = False  # theta_T is a function of (w, Q) only if theta_0 stays
+
+    def check(self, lower: LowerLevel) -> None:
+        pass
+
+    def solve(
+        self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0
+    ) -> Solution:
+        batches = Batches(lower.n_rows, self.batch_size, self.seed)
+        recorded = self.steps if tail is None else min(tail, self.steps)
+        point = Step(0, start, self.rule.init(start), None)
+        point = walk(self.rule, batches, lower, w, Q, point, self.steps - recorded)
+        vectors = 1 + self.rule.n_state + (not self.rule.linear)
+        whole: list[Step] | None = None
+        segments = []
+        if recorded * vectors * start.numel() * start.element_size() <= self.memory_budget:
+            whole = []
+            point = walk(self.rule, batches, lower, w, Q, point, self.steps, keep=whole)
+        else:
+            stride = math.isqrt(recorded - 1) + 1
+            while point.t < self.steps:
+                end = min(point.t + stride, self.steps)
+                segments.append((point, end))
+                point = walk(self.rule, batches, lower, w, Q, point, end)
+        trajectory = Trajectory(self.rule, batches, tuple(segments), None if whole is None else tuple(whole))
+        return Solution(point.theta, trajectory=trajectory)

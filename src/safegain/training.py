@@ -1,0 +1,180 @@
+"""One PGS run, from checked arrays to the chosen model: what the estimators call.
+
+Nothing here knows of scikit-learn's conventions, and nothing below knows of rows as a user has them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from safegain.checks import check_columns
+from safegain.hypergradient import Engine
+from safegain.inputs import Inputs, Rows
+from safegain.losses import CrossEntropy, SquaredError
+from safegain.lower import LowerLevel
+from safegain.models import Model
+from safegain.outer import Callback, Ended, search
+from safegain.measures import task_measure
+from safegain.safeness import Safeness, TrustedRows
+from safegain.search_space import Free, Point
+from safegain.selection import Candidate, SafenessReport, Selection, report
+from safegain.solvers import Solution, Solver
+from safegain.upper import UpperLevel
+
+
+@dataclass(frozen=True)
+class Data:
+    """Weak rows, and trusted rows for the search and for ranking its iterates (the same, if they are few)."""
+
+    X: Rows
+    y: Tensor  # (n,) class numbers with -1, or standardised labels with NaN, where there is none
+    X_search: Rows
+    y_search: Tensor
+    X_rank: Rows | None
+    y_rank: Tensor | None
+    classes: np.ndarray | None
+    groups: np.ndarray | None  # of the search rows
+    feature_names: np.ndarray | None
+
+    @property
+    def labelled(self) -> Tensor:
+        return self.y >= 0 if self.classes is not None else ~torch.isnan(self.y)
+
+
+@dataclass(frozen=True)
+class Settings:
+    inputs: Inputs
+    model: Model
+    solver: Solver
+    engine: Engine
+    safeness: Safeness
+    penalty_weight: float
+    hinge: bool
+    alpha: float
+    eps1: float
+    eps2: float
+    n_outer: int
+    lr_outer: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    raw: Candidate
+    best: Candidate
+    safeness: SafenessReport
+    base: Tensor | None  # (n,) labels that shifts are added to, in regression
+    ended: Ended
+
+
+def run(
+    data: Data,
+    settings: Settings,
+    *,
+    random: np.random.RandomState,
+    callbacks: Sequence[Callback] = (),
+    unit: float = 1.0,
+) -> Outcome:
+    """`unit` is one standard deviation of the label in the user's units: losses inside are standardised."""
+    theta = settings.model.init(torch.Generator().manual_seed(random.randint(2**31)))
+    upper = _upper_level(data, settings, random)
+    start = _start(data, settings, theta)
+    raw = Candidate(None, start.raw.theta, start.raw_point, upper.losses(start.raw.theta))
+    if not torch.isfinite(raw.losses).all():
+        raise ValueError("lr_inner: training on the raw labels diverged; lower lr_inner, or scale X")
+    selection = Selection(raw, _ranking(data, settings))
+    ended = search(
+        start.lower,
+        upper,
+        start.space,
+        settings.solver,
+        settings.engine,
+        selection,
+        theta=start.raw.theta if settings.solver.warm else theta,
+        steps=settings.n_outer,
+        learning_rate=settings.lr_outer,
+        first=start.raw if start.space.free is None else None,
+        callbacks=callbacks,
+    )
+    safeness = report(
+        selection,
+        upper.names,
+        [unit**requirement.measure.unit for requirement in upper.requirements],
+        n_rank=0 if data.y_rank is None else len(data.y_rank),
+        ended=ended.status,
+    )
+    return Outcome(raw, selection.best, safeness, start.lower.base, ended)
+
+
+@dataclass(frozen=True)
+class _Start:
+    lower: LowerLevel
+    space: Free
+    raw: Solution
+    raw_point: Point
+
+
+def _start(data: Data, settings: Settings, theta: Tensor) -> _Start:
+    """The raw model, and the point from which the search leaves.
+
+    With a label in every row that is the raw model's own point. Otherwise the raw model is trained on the
+    labelled rows alone, and the rows without a label start from what it predicts for them, with full weight.
+    """
+    labelled = data.labelled
+    dtype = settings.inputs.dtype
+    k = None if data.classes is None else len(data.classes)
+    lower = LowerLevel(
+        settings.model,
+        SquaredError() if k is None else CrossEntropy(),
+        settings.inputs.rows(data.X),
+        data.y.to(dtype) if k is None else None,
+        settings.alpha,
+    )
+    settings.solver.check(lower)
+    settings.engine.check(settings.solver)
+    Q = torch.zeros(len(labelled), dtype=dtype) if k is None else _one_hot(data.y, k, dtype)
+    ones = torch.ones(len(labelled), dtype=dtype)
+    if labelled.all():
+        origin = Point(ones, Q)
+        raw = settings.solver.solve(lower, ones, Q, start=theta, tail=settings.engine.tail)
+        return _Start(lower, Free(origin, settings.eps1, settings.eps2, given=data.y if k else None), raw, origin)
+    rows = labelled.nonzero()[:, 0]
+    base = None if lower.base is None else lower.base[rows]
+    part = replace(lower, X=lower.X[rows], base=base)
+    raw = settings.solver.solve(part, ones[rows], Q[rows], start=theta)
+    predicted = settings.model.outputs(raw.theta, lower.X)
+    if k is None:
+        lower = replace(lower, base=torch.where(labelled, data.y.to(dtype), predicted[:, 0]))
+    else:
+        Q = torch.where(labelled[:, None], Q, torch.softmax(predicted, dim=1))
+    space = Free(Point(ones, Q), settings.eps1, settings.eps2, free=~labelled)
+    return _Start(lower, space, raw, Point(labelled.to(dtype), Q))
+
+
+def _upper_level(data: Data, settings: Settings, random: np.random.RandomState) -> UpperLevel:
+    def view(columns: Sequence[Any]) -> Any:
+        numbers = check_columns(columns, data.feature_names, data.X.shape[1])
+        mean = np.asarray(data.X.mean(axis=0), dtype=np.float64).ravel()
+        return settings.inputs.view(data.X_search, numbers, mean)
+
+    trusted = TrustedRows(
+        settings.inputs.rows(data.X_search), data.y_search, data.classes, data.groups, view, random
+    )
+    requirements = tuple(settings.safeness.bind(trusted))
+    return UpperLevel(settings.model, data.y_search, requirements, settings.penalty_weight, settings.hinge)
+
+
+def _ranking(data: Data, settings: Settings) -> Callable[[Candidate], float]:
+    if data.y_rank is None or data.X_rank is None:
+        return lambda candidate: float(candidate.losses.mean())
+    X, y, measure = settings.inputs.rows(data.X_rank), data.y_rank, task_measure(data.classes is not None)
+    return lambda candidate: float(measure.value(settings.model.outputs(candidate.theta, X), y).mean())
+
+
+def _one_hot(y: Tensor, k: int, dtype: torch.dtype) -> Tensor:
+    """One-hot rows, zero where there is no label."""
+    Q = torch.zeros(len(y), k, dtype=dtype)
+    return Q.scatter_(1, y.clamp(min=0)[:, None], (y >= 0).to(dtype)[:, None])

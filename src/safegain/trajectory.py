@@ -1,0 +1,92 @@
+"""A descent that can be walked back: the points it can be started from again, and the order of its rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from safegain.descent import State, UpdateRule
+from safegain.lower import LowerLevel
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The order in which rows are visited: epoch e is a permutation drawn from (seed, e), cut into batches.
+
+    Step t's rows follow from t alone, so that the reverse pass walks back over exactly the rows that the
+    forward pass used, and only the seed needs to be kept. A last, smaller batch ends each epoch.
+    """
+
+    n_rows: int
+    size: int | None
+    seed: int
+
+    def rows(self, t: int) -> Tensor | None:
+        if self.size is None or self.size >= self.n_rows:
+            return None
+        per_epoch = -(-self.n_rows // self.size)
+        epoch, batch = divmod(t, per_epoch)
+        return _order(self.n_rows, self.seed, epoch)[batch * self.size : (batch + 1) * self.size]
+
+
+@lru_cache(maxsize=2)  # the epoch at hand, and its neighbour
+def _order(n_rows: int, seed: int, epoch: int) -> Tensor:
+    # Seeds of one run and of the next must not meet: a plain seed + epoch would repeat their epochs.
+    generator = torch.Generator().manual_seed((seed * 1_000_003 + epoch) % 2**63)
+    return torch.randperm(n_rows, generator=generator)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the reverse pass needs of step t: where it began, and the gradient if the rule asks for it."""
+
+    t: int
+    theta: Tensor
+    state: State
+    g: Tensor | None
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The last steps of a descent, as points to start again from; each segment is walked once more when asked.
+
+    Memory is (number of segments + longest segment) iterates: O(sqrt T), or all T where those fit the budget.
+    """
+
+    rule: UpdateRule
+    batches: Batches
+    segments: tuple[tuple[Step, int], ...]  # (first step of the segment, step after its last)
+    whole: tuple[Step, ...] | None  # every step, where they fit
+
+    def steps_backwards(self, lower: LowerLevel, w: Tensor, Q: Tensor) -> Iterator[Step]:
+        """Yield the recorded steps, last first."""
+        if self.whole is not None:
+            yield from reversed(self.whole)
+            return
+        for first, end in reversed(self.segments):
+            steps: list[Step] = []
+            walk(self.rule, self.batches, lower, w, Q, first, end, keep=steps)
+            yield from reversed(steps)
+
+
+def walk(
+    rule: UpdateRule,
+    batches: Batches,
+    lower: LowerLevel,
+    w: Tensor,
+    Q: Tensor,
+    point: Step,
+    end: int,
+    *,
+    keep: list[Step] | None = None,
+) -> Step:
+    """Steps point.t .. end - 1 of the descent; `keep` collects each step as the reverse pass wants it."""
+    theta, state = point.theta, point.state
+    for t in range(point.t, end):
+        g = lower.gradient(theta, w, Q, batches.rows(t))
+        if keep is not None:
+            keep.append(Step(t, theta, state, None if rule.linear else g))
+        theta, state = rule.step(theta, state, g, t + 1)
+    return Step(end, theta, state, None)

@@ -1,0 +1,59 @@
+"""The upper level: gain and safeness of a model on trusted rows.
+
+    L_val(theta) = mean_i L_i(theta) + lambda * max_i [L_i(theta) - c_i]
+
+L_i is the loss of requirement i and c_i the raw model's. As printed in the paper the second term also rewards
+a worst margin that is already safe; as a hinge, max(0, .), it only punishes what is not.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.func import vjp
+
+from safegain.models import Model
+from safegain.safeness import Requirement
+
+
+@dataclass(frozen=True)
+class UpperLevel:
+    model: Model
+    y: Tensor  # (nv,)
+    requirements: tuple[Requirement, ...]
+    penalty_weight: float = 0.0
+    hinge: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        return [requirement.name for requirement in self.requirements]
+
+    def losses(self, theta: Tensor) -> Tensor:
+        """L_i(theta)  # (m,)"""
+        return self._losses(*self._outputs(theta))
+
+    def objective(self, losses: Tensor, raw: Tensor) -> Tensor:
+        worst = (losses - raw).max()
+        return losses.mean() + self.penalty_weight * (worst.clamp(min=0) if self.hinge else worst)
+
+    def gradient(self, theta: Tensor, raw: Tensor) -> Tensor:
+        """dL_val/dtheta; at a tie of worst requirements, the mean of their gradients."""
+        outputs = self._outputs(theta)
+        _, pull = vjp(lambda *z: self.objective(self._losses(*z), raw), *outputs)
+        total = torch.zeros_like(theta)
+        for X, gz in zip(self._inputs(), pull(torch.ones((), dtype=torch.float64)), strict=True):
+            total += self.model.pullback(theta, X, lambda _, gz=gz: gz)
+        return total
+
+    def _inputs(self) -> list:
+        """The distinct inputs: most requirements look at the same rows."""
+        return list({id(r.X): r.X for r in self.requirements}.values())
+
+    def _outputs(self, theta: Tensor) -> list[Tensor]:
+        return [self.model.outputs(theta, X) for X in self._inputs()]
+
+    def _losses(self, *outputs: Tensor) -> Tensor:
+        z = dict(zip(map(id, self._inputs()), outputs, strict=True))
+        return torch.stack(
+            [torch.dot(r.row_weight, r.measure.value(z[id(r.X)], self.y).double()) for r in self.requirements]
+        )
