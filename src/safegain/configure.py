@@ -1,22 +1,29 @@
 """From the names that a user writes to the objects that do the work."""
 
 import torch
+from torch import Tensor
 
-from safegain.descent import Adam, GradientDescent, Momentum, RMSProp
+from safegain.descent import Adam, GradientDescent, Momentum, RMSProp, UpdateRule
 from safegain.hypergradient import Cholesky, ConjugateGradient, Engine, Neumann, Unrolled
 from safegain.inputs import Inputs, Rows
+from safegain.linear_algebra import largest_curvature
+from safegain.losses import SquaredError
+from safegain.lower import LowerLevel
 from safegain.models import Linear, Model, Module, TwoLayer
 from safegain.solvers import DENSE_HESSIAN, ClosedForm, Descent, Newton, Solver
 
 LINEAR = ("ridge", "softmax")
-RULES = {"gd": GradientDescent, "momentum": Momentum, "rmsprop": RMSProp, "adam": Adam}
+RULES: dict[str, type[UpdateRule]] = {
+    "gd": GradientDescent,
+    "momentum": Momentum,
+    "rmsprop": RMSProp,
+    "adam": Adam,
+}
 SOLVERS = ("auto", "closed-form", "newton", *RULES)
 ENGINES = ("auto", "cholesky", "cg", "neumann", "unrolled", "truncated")
 
 
-def make_model(
-    model: str | torch.nn.Module, X: Rows, inputs: Inputs, *, n_hidden: int, n_classes: int | None
-) -> Model:
+def make_model(model: str | torch.nn.Module, X: Rows, inputs: Inputs, *, n_hidden: int, n_classes: int | None) -> Model:
     n_outputs = n_classes or 1
     if isinstance(model, torch.nn.Module):
         made = Module(model, n_outputs, dtype=inputs.dtype)
@@ -31,18 +38,42 @@ def make_model(
 
 
 def make_solver(
-    solver: str, model: str | torch.nn.Module, *, steps: int, learning_rate: float, batch_size: int | None, seed: int
+    solver: str,
+    lower: LowerLevel,
+    w: Tensor,
+    Q: Tensor,
+    theta: Tensor,
+    *,
+    steps: int,
+    learning_rate: float | None,
+    batch_size: int | None,
+    seed: int,
 ) -> Solver:
+    """The solver by name, its learning rate settled on the raw problem at the start `theta` if none is given."""
+    least_squares = isinstance(lower.model, Linear) and isinstance(lower.loss, SquaredError)
     if solver == "auto":
-        solver = {"ridge": "closed-form", "softmax": "newton"}.get(str(model), "gd")
-    if solver in RULES:
-        return Descent(RULES[solver](learning_rate), steps, batch_size, seed)
-    return ClosedForm() if solver == "closed-form" else Newton()
+        solver = "gd" if not isinstance(lower.model, Linear) else "closed-form" if least_squares else "newton"
+    if solver == "closed-form" and not least_squares:
+        raise ValueError("solver: 'closed-form' is for model='ridge'; use 'newton', 'gd' or 'adam' here")
+    if solver not in RULES:
+        return ClosedForm() if solver == "closed-form" else Newton()
+    rule = RULES[solver]
+    rate = learning_rate or rule.usual_rate
+    if rate is None:
+        # The gradient has a part in every direction that the descent will move in.
+        g = lower.gradient(theta, w, Q)
+        rate = rule.share / largest_curvature(lambda v: lower.hvp(theta, w, Q, v), g)
+    return Descent(rule(rate), steps, batch_size, seed)
 
 
 def make_engine(engine: str | Engine, model: Model, solver: Solver) -> Engine:
-    if isinstance(engine, Engine):
-        return engine
+    """The engine by name or as it is, checked against the solver."""
+    made = engine if isinstance(engine, Engine) else _named_engine(engine, model, solver)
+    made.check(solver)
+    return made
+
+
+def _named_engine(engine: str, model: Model, solver: Solver) -> Engine:
     if engine == "auto":
         if isinstance(solver, Descent):
             return Unrolled()

@@ -7,6 +7,7 @@ Epsilon stands under the root, so that every rule is differentiable where a grad
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,6 +20,8 @@ class UpdateRule(ABC):
     learning_rate: float
 
     n_state = 0  # state vectors beside theta
+    usual_rate: ClassVar[float | None] = None  # None: one over the largest curvature, times `share`
+    share: ClassVar[float] = 1.0
     linear = True  # the reverse pass does not ask for the gradient that was used
 
     def __post_init__(self) -> None:
@@ -57,6 +60,7 @@ class Momentum(UpdateRule):
 
     beta: float = 0.9
     n_state = 1
+    share = 0.1  # momentum adds up ten gradients
 
     def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
         m = self.beta * state[0] + g
@@ -77,6 +81,7 @@ class RMSProp(UpdateRule):
     eps: float = 1e-8
     n_state = 1
     linear = False
+    usual_rate = 1e-3
 
     def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
         v = self.rho * state[0] + (1 - self.rho) * g.square()
@@ -102,6 +107,7 @@ class Adam(UpdateRule):
     eps: float = 1e-8
     n_state = 2
     linear = False
+    usual_rate = 1e-2
 
     def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
         m, v = self._moments(state, g)

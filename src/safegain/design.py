@@ -93,9 +93,7 @@ class DenseDesign(Design):
 class SparseDesign(Design):
     """Scaled, not centred. `offset` (d,) is a constant row added to every row, in the units of X."""
 
-    def __init__(
-        self, X: scipy.sparse.csr_array, *, scale: Tensor, offset: Tensor | None = None
-    ) -> None:
+    def __init__(self, X: scipy.sparse.csr_array, *, scale: Tensor, offset: Tensor | None = None) -> None:
         self.X, self.scale, self.offset = X, scale, offset
         self.n_columns = X.shape[1] + 1
 
@@ -124,9 +122,7 @@ class SparseDesign(Design):
         weighted = self.X.multiply(weight.numpy()[:, None]).tocsr()
         body = torch.from_numpy((self.X.T @ weighted).toarray()) * inverse[:, None] * inverse
         side = torch.from_numpy(np.asarray(self.X.T @ weight.numpy())) * inverse
-        return torch.cat(
-            [torch.cat([body, side[:, None]], dim=1), torch.cat([side, weight.sum()[None]])[None]]
-        )
+        return torch.cat([torch.cat([body, side[:, None]], dim=1), torch.cat([side, weight.sum()[None]])[None]])
 
 
 def column_scale(X: Tensor | scipy.sparse.csr_array) -> tuple[Tensor, Tensor]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from safegain.linear_algebra import cholesky, conjugate_gradient
+from safegain.linear_algebra import cholesky, conjugate_gradient, largest_curvature
 from safegain.lower import LowerLevel
 from safegain.solvers import Descent, Solution, Solver
 
@@ -45,9 +45,7 @@ class Cholesky(Engine):
 
     damping: float = 0.0
 
-    def hypergradient(
-        self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor
-    ) -> Hypergradient:
+    def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
         factor = solution.factor
         if factor is None or self.damping:
             H = lower.hessian(solution.theta, w, Q)
@@ -63,9 +61,7 @@ class ConjugateGradient(Engine):
     tol: float = 1e-10
     max_iter: int = 500
 
-    def hypergradient(
-        self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor
-    ) -> Hypergradient:
+    def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
         solved = conjugate_gradient(
             lambda p: lower.hvp(solution.theta, w, Q, p),
             v,
@@ -84,19 +80,17 @@ class Neumann(Engine):
     """Implicit, truncated: H^-1 v is replaced by step * sum_{j<terms} (I - step H)^j v.
 
     The series converges for step < 2 / (largest eigenvalue of H). step=None takes 1 over an estimate of that
-    eigenvalue from ten power iterations, raised by a fifth because they approach it from below.
+    eigenvalue, in the part of the spectrum that v has a share in.
     """
 
     terms: int = 20
     step: float | None = None
 
-    def hypergradient(
-        self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor
-    ) -> Hypergradient:
+    def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
         def hvp(p: Tensor) -> Tensor:
             return lower.hvp(solution.theta, w, Q, p)
 
-        step = 1 / (1.2 * _largest_eigenvalue(hvp, v)) if self.step is None else self.step
+        step = 1 / largest_curvature(hvp, v) if self.step is None else self.step
         term, total = v, v.clone()
         for _ in range(self.terms - 1):
             term = term - step * hvp(term)
@@ -123,9 +117,7 @@ class Unrolled(Engine):
                 "'rmsprop' or 'adam', or an implicit engine ('cholesky', 'cg', 'neumann')"
             )
 
-    def hypergradient(
-        self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor
-    ) -> Hypergradient:
+    def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
         trajectory = solution.trajectory
         assert trajectory is not None
         gw, gQ = torch.zeros_like(w), torch.zeros_like(Q)
@@ -156,16 +148,3 @@ def _implicit(
 ) -> Hypergradient:
     dw, dQ = lower.mixed(solution.theta, w, Q, u)
     return Hypergradient(-dw, -dQ, report or {})
-
-
-def _largest_eigenvalue(hvp, start: Tensor) -> float:  # type: ignore[no-untyped-def]
-    # Starts from v: what matters is the spectrum that v has a part in.
-    direction = start / start.norm().clamp(min=torch.finfo(start.dtype).tiny)
-    size = 1.0
-    for _ in range(10):
-        image = hvp(direction)
-        size = float(image.norm())
-        if size == 0:
-            return 1.0
-        direction = image / size
-    return size

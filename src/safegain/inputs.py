@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from safegain.design import DenseDesign, SparseDesign, column_scale
+from safegain.models.mlp import PACE
 
-Rows = np.ndarray | scipy.sparse.csr_array
+Rows = Any  # an ndarray, or a scipy.sparse.csr_array, which has no type of its own
 
 MIXED_UNITS = 100  # columns whose scales differ by more than this are not of one kind
 
@@ -28,18 +29,19 @@ class Inputs:
 
     def rows(self, X: Rows) -> Any:
         if self.linear:
-            assert self.mean is not None and self.scale is not None
+            assert self.mean is not None
+            assert self.scale is not None
             if scipy.sparse.issparse(X):
                 return SparseDesign(X, scale=self.scale)
             return DenseDesign(as_tensor(X), mean=self.mean, scale=self.scale)
         tensor = as_tensor(X)
-        if self.mean is None:
+        if self.mean is None or self.scale is None:
             return tensor.to(self.dtype)
         return ((tensor - self.mean) / self.scale).to(self.dtype)
 
     def view(self, X: Rows, columns: Sequence[int], fill: np.ndarray) -> Any:
         """Rows with every column but `columns` replaced by its value in `fill`, a row of training means."""
-        others = np.setdiff1d(np.arange(X.shape[1]), columns)
+        others = np.setdiff1d(np.arange(X.shape[1]), np.asarray(columns))
         if scipy.sparse.issparse(X):
             keep = np.ones(X.shape[1])
             keep[others] = 0
@@ -76,6 +78,8 @@ def fit_inputs(X: Rows, *, model: str, scaling: str) -> Inputs:
         scaling = "column"
     if scaling == "common":
         scale = scale.square().mean().sqrt()
+    if model == "mlp":
+        scale = scale * (X.shape[1] ** 0.5 / PACE)  # rows of mean square norm PACE^2
     return Inputs(linear, dtype, mean, scale)
 
 

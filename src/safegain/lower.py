@@ -59,8 +59,8 @@ class LowerLevel:
         if isinstance(self.model, Linear):
             fit = self.model.hessian(theta, self.X, self.loss, w / self.n_rows)
             return fit + self.alpha * torch.diag(self.model.decayed)
-        columns = [self.hvp(theta, w, Q, e) for e in torch.eye(len(theta), dtype=theta.dtype)]
-        H = torch.stack(columns, dim=1)
+        columns = torch.vmap(lambda e: self.hvp(theta, w, Q, e), chunk_size=64)
+        H = columns(torch.eye(len(theta), dtype=theta.dtype))
         return (H + H.T) / 2
 
     def _target(self, Q: Tensor, rows: Tensor | None) -> Tensor:
@@ -88,9 +88,7 @@ class LowerLevel:
         )
         return z, zdot, hv.add_(self.model.decayed * v, alpha=self.alpha)
 
-    def _mixed(
-        self, z: Tensor, zdot: Tensor, w: Tensor, Q: Tensor, rows: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+    def _mixed(self, z: Tensor, zdot: Tensor, w: Tensor, Q: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]:
         by_weight = self.loss.by_weight(z, self._target(Q, rows), zdot) / len(z)
         by_target = self.loss.by_target(z, zdot) / len(z)
         weight = w if rows is None else w[rows]

@@ -88,7 +88,7 @@ def search(
         theta = solution.theta if solver.warm else theta
         record["seconds"] = time.perf_counter() - began
         history.append(record)
-        # Every callback sees every record: a list, because any() would skip those after the first True.
-        if any([bool(callback(record)) for callback in callbacks]):
+        wishes = [callback(record) for callback in callbacks]  # every callback sees every record
+        if any(wishes):
             return Ended(history, step, f"stopped by a callback after outer step {step}")
     return Ended(history, steps, f"ran all {steps} outer steps")

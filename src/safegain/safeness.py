@@ -153,7 +153,9 @@ class MultiMeasure(Safeness):
         classifies = trusted.classes is not None
         wrong = [name for name in self.measures if MEASURES[name].classifies != classifies]
         if wrong:
-            raise ValueError(f"MultiMeasure: {', '.join(wrong)} does not fit a {'classifier' if classifies else 'regressor'}")
+            raise ValueError(
+                f"MultiMeasure: {', '.join(wrong)} does not fit a {'classifier' if classifies else 'regressor'}"
+            )
         return [
             Requirement(f"measure {name}", trusted.X, _rows_of(MEASURES[name], trusted), MEASURES[name])
             for name in self.measures

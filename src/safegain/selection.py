@@ -64,13 +64,14 @@ class SafenessReport:
 
     def __str__(self) -> str:
         width = max(len(s.name) for s in self.sets)
-        rows = [f"  {s.name:<{width}}  raw {s.raw_loss:.4g}  new {s.new_loss:.4g}  margin {s.margin:+.4g}" for s in self.sets]
+        rows = [
+            f"  {s.name:<{width}}  raw {s.raw_loss:.4g}  new {s.new_loss:.4g}  margin {s.margin:+.4g}"
+            for s in self.sets
+        ]
         return "\n".join([self.status, *rows])
 
 
-def report(
-    selection: Selection, names: list[str], unit: list[float], *, n_rank: int, ended: str
-) -> SafenessReport:
+def report(selection: Selection, names: list[str], unit: list[float], *, n_rank: int, ended: str) -> SafenessReport:
     """Put the outcome into numbers and one sentence. `unit` converts each loss to the user's units."""
     best, raw = selection.best, selection.raw
     sets = tuple(

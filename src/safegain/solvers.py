@@ -13,9 +13,7 @@ from torch import Tensor
 
 from safegain.descent import UpdateRule
 from safegain.linear_algebra import cholesky, conjugate_gradient
-from safegain.losses import SquaredError
 from safegain.lower import LowerLevel
-from safegain.models import Linear
 from safegain.trajectory import Batches, Step, Trajectory, walk
 
 DENSE_HESSIAN = 1500  # parameters up to which Newton forms the Hessian
@@ -33,28 +31,16 @@ class Solver(ABC):
     warm: bool  # a start near the solution helps, and does not change what is solved
 
     @abstractmethod
-    def check(self, lower: LowerLevel) -> None:
-        """Raise ValueError if this solver cannot solve this lower level."""
-
-    @abstractmethod
-    def solve(
-        self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0
-    ) -> Solution: ...
+    def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution: ...
 
 
 @dataclass(frozen=True)
 class ClosedForm(Solver):
-    """Weighted least squares by its normal equations."""
+    """Weighted least squares by its normal equations: for a linear model with squared error."""
 
     warm = True
 
-    def check(self, lower: LowerLevel) -> None:
-        if not (isinstance(lower.model, Linear) and isinstance(lower.loss, SquaredError)):
-            raise ValueError("solver='closed-form' solves model='ridge' only; use 'newton' or 'gd' instead")
-
-    def solve(
-        self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0
-    ) -> Solution:
+    def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         # L is quadratic: its gradient at 0 and its Hessian anywhere give the minimum.
         zero = torch.zeros_like(start)
         factor = cholesky(lower.hessian(zero, w, Q))
@@ -70,17 +56,11 @@ class Newton(Solver):
     max_iter: int = 100
     warm = True
 
-    def check(self, lower: LowerLevel) -> None:
-        pass
-
-    def solve(
-        self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0
-    ) -> Solution:
+    def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         theta = start
         value, g = lower.value(theta, w, Q), lower.gradient(theta, w, Q)
-        for iteration in range(self.max_iter):
-            if g.abs().max() <= self.tol:
-                break
+        iterations = 0
+        while iterations < self.max_iter and g.abs().max() > self.tol:
             direction = self._direction(lower, theta, w, Q, g)
             slope, step = torch.dot(direction, g), 1.0
             # Near the solution the decrease drowns in rounding: allow for it, or the search never ends.
@@ -93,9 +73,8 @@ class Newton(Solver):
                 break
             theta, value = theta + step * direction, new
             g = lower.gradient(theta, w, Q)
-        else:
-            iteration = self.max_iter
-        return Solution(theta, report={"iterations": iteration, "gradient": float(g.abs().max())})
+            iterations += 1
+        return Solution(theta, report={"iterations": iterations, "gradient": float(g.abs().max())})
 
     def _direction(self, lower: LowerLevel, theta: Tensor, w: Tensor, Q: Tensor, g: Tensor) -> Tensor:
         if len(theta) <= DENSE_HESSIAN:
@@ -117,12 +96,7 @@ class Descent(Solver):
     memory_budget: int = 2**29  # bytes of iterates that may be kept before segments are used
     warm = False  # theta_T is a function of (w, Q) only if theta_0 stays
 
-    def check(self, lower: LowerLevel) -> None:
-        pass
-
-    def solve(
-        self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0
-    ) -> Solution:
+    def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         batches = Batches(lower.n_rows, self.batch_size, self.seed)
         recorded = self.steps if tail is None else min(tail, self.steps)
         point = Step(0, start, self.rule.init(start), None)

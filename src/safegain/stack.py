@@ -38,7 +38,9 @@ def _length(rows: Any) -> int:
 
 
 def _join_labels(y: Any, y_trusted: Any) -> np.ndarray:
-    parts = [np.asarray(part, dtype=object if isinstance(part, list) and None in part else None) for part in (y, y_trusted)]
+    parts = [
+        np.asarray(part, dtype=object if isinstance(part, list) and None in part else None) for part in (y, y_trusted)
+    ]
     if {part.dtype.kind for part in parts} <= set("iufb"):
         return np.concatenate(parts)
     # Text beside NaN or numbers: objects, so that a NaN stays a NaN and does not become the text "nan".

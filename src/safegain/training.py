@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from safegain.checks import check_columns
+from safegain.configure import make_engine, make_solver
 from safegain.hypergradient import Engine
 from safegain.inputs import Inputs, Rows
 from safegain.losses import CrossEntropy, SquaredError
 from safegain.lower import LowerLevel
+from safegain.measures import task_measure
 from safegain.models import Model
 from safegain.outer import Callback, Ended, search
-from safegain.measures import task_measure
 from safegain.safeness import Safeness, TrustedRows
 from safegain.search_space import Free, Point
 from safegain.selection import Candidate, SafenessReport, Selection, report
@@ -49,8 +50,11 @@ class Data:
 class Settings:
     inputs: Inputs
     model: Model
-    solver: Solver
-    engine: Engine
+    solver: str
+    n_inner: int
+    lr_inner: float | None
+    batch_size: int | None
+    engine: str | Engine
     safeness: Safeness
     penalty_weight: float
     hinge: bool
@@ -81,7 +85,7 @@ def run(
     """`unit` is one standard deviation of the label in the user's units: losses inside are standardised."""
     theta = settings.model.init(torch.Generator().manual_seed(random.randint(2**31)))
     upper = _upper_level(data, settings, random)
-    start = _start(data, settings, theta)
+    start = _start(data, settings, theta, seed=random.randint(2**31))
     raw = Candidate(None, start.raw.theta, start.raw_point, upper.losses(start.raw.theta))
     if not torch.isfinite(raw.losses).all():
         raise ValueError("lr_inner: training on the raw labels diverged; lower lr_inner, or scale X")
@@ -90,10 +94,10 @@ def run(
         start.lower,
         upper,
         start.space,
-        settings.solver,
-        settings.engine,
+        start.solver,
+        start.engine,
         selection,
-        theta=start.raw.theta if settings.solver.warm else theta,
+        theta=start.raw.theta if start.solver.warm else theta,
         steps=settings.n_outer,
         learning_rate=settings.lr_outer,
         first=start.raw if start.space.free is None else None,
@@ -113,11 +117,13 @@ def run(
 class _Start:
     lower: LowerLevel
     space: Free
+    solver: Solver
+    engine: Engine
     raw: Solution
     raw_point: Point
 
 
-def _start(data: Data, settings: Settings, theta: Tensor) -> _Start:
+def _start(data: Data, settings: Settings, theta: Tensor, *, seed: int) -> _Start:
     """The raw model, and the point from which the search leaves.
 
     With a label in every row that is the raw model's own point. Otherwise the raw model is trained on the
@@ -133,25 +139,36 @@ def _start(data: Data, settings: Settings, theta: Tensor) -> _Start:
         data.y.to(dtype) if k is None else None,
         settings.alpha,
     )
-    settings.solver.check(lower)
-    settings.engine.check(settings.solver)
     Q = torch.zeros(len(labelled), dtype=dtype) if k is None else _one_hot(data.y, k, dtype)
     ones = torch.ones(len(labelled), dtype=dtype)
-    if labelled.all():
-        origin = Point(ones, Q)
-        raw = settings.solver.solve(lower, ones, Q, start=theta, tail=settings.engine.tail)
-        return _Start(lower, Free(origin, settings.eps1, settings.eps2, given=data.y if k else None), raw, origin)
+    every_row = bool(labelled.all())
     rows = labelled.nonzero()[:, 0]
     base = None if lower.base is None else lower.base[rows]
-    part = replace(lower, X=lower.X[rows], base=base)
-    raw = settings.solver.solve(part, ones[rows], Q[rows], start=theta)
+    part = lower if every_row else replace(lower, X=lower.X[rows], base=base)
+    solver = make_solver(
+        settings.solver,
+        part,
+        ones[rows],
+        Q[rows],
+        theta,
+        steps=settings.n_inner,
+        learning_rate=settings.lr_inner,
+        batch_size=settings.batch_size,
+        seed=seed,
+    )
+    engine = make_engine(settings.engine, settings.model, solver)
+    raw = solver.solve(part, ones[rows], Q[rows], start=theta, tail=engine.tail if every_row else 0)
+    if every_row:
+        origin = Point(ones, Q)
+        space = Free(origin, settings.eps1, settings.eps2, given=data.y if k else None)
+        return _Start(lower, space, solver, engine, raw, origin)
     predicted = settings.model.outputs(raw.theta, lower.X)
     if k is None:
         lower = replace(lower, base=torch.where(labelled, data.y.to(dtype), predicted[:, 0]))
     else:
         Q = torch.where(labelled[:, None], Q, torch.softmax(predicted, dim=1))
     space = Free(Point(ones, Q), settings.eps1, settings.eps2, free=~labelled)
-    return _Start(lower, space, raw, Point(labelled.to(dtype), Q))
+    return _Start(lower, space, solver, engine, raw, Point(labelled.to(dtype), Q))
 
 
 def _upper_level(data: Data, settings: Settings, random: np.random.RandomState) -> UpperLevel:
@@ -160,9 +177,7 @@ def _upper_level(data: Data, settings: Settings, random: np.random.RandomState) 
         mean = np.asarray(data.X.mean(axis=0), dtype=np.float64).ravel()
         return settings.inputs.view(data.X_search, numbers, mean)
 
-    trusted = TrustedRows(
-        settings.inputs.rows(data.X_search), data.y_search, data.classes, data.groups, view, random
-    )
+    trusted = TrustedRows(settings.inputs.rows(data.X_search), data.y_search, data.classes, data.groups, view, random)
     requirements = tuple(settings.safeness.bind(trusted))
     return UpperLevel(settings.model, data.y_search, requirements, settings.penalty_weight, settings.hinge)
 

@@ -7,10 +7,12 @@ a worst margin that is already safe; as a hinge, max(0, .), it only punishes wha
 """
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import vjp
+from torch.func import grad
 
 from safegain.models import Model
 from safegain.safeness import Requirement
@@ -39,13 +41,13 @@ class UpperLevel:
     def gradient(self, theta: Tensor, raw: Tensor) -> Tensor:
         """dL_val/dtheta; at a tie of worst requirements, the mean of their gradients."""
         outputs = self._outputs(theta)
-        _, pull = vjp(lambda *z: self.objective(self._losses(*z), raw), *outputs)
+        by_output = grad(lambda *z: self.objective(self._losses(*z), raw), argnums=tuple(range(len(outputs))))(*outputs)
         total = torch.zeros_like(theta)
-        for X, gz in zip(self._inputs(), pull(torch.ones((), dtype=torch.float64)), strict=True):
-            total += self.model.pullback(theta, X, lambda _, gz=gz: gz)
+        for X, gz in zip(self._inputs(), by_output, strict=True):
+            total += self.model.pullback(theta, X, partial(_constant, gz))
         return total
 
-    def _inputs(self) -> list:
+    def _inputs(self) -> list[Any]:
         """The distinct inputs: most requirements look at the same rows."""
         return list({id(r.X): r.X for r in self.requirements}.values())
 
@@ -57,3 +59,7 @@ class UpperLevel:
         return torch.stack(
             [torch.dot(r.row_weight, r.measure.value(z[id(r.X)], self.y).double()) for r in self.requirements]
         )
+
+
+def _constant(gz: Tensor, z: Tensor) -> Tensor:
+    return gz

@@ -1,0 +1,269 @@
+"""What both estimators share: scikit-learn's conventions around one PGS run."""
+
+from abc import ABC, abstractmethod
+from contextlib import ExitStack
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from safegain.checks import check_groups, check_rows, check_trained_on, check_trusted
+from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model
+from safegain.hypergradient import Engine
+from safegain.inputs import Rows, fit_inputs
+from safegain.labels import Labels
+from safegain.outer import Callback
+from safegain.progress import ProgressBar
+from safegain.safeness import Bootstrap, Safeness
+from safegain.splits import rank_rows, stand_in_trusted
+from safegain.trained import TrainedModel
+from safegain.training import Data, Outcome, Settings, run
+
+
+class PGS(BaseEstimator, ABC):
+    _parameter_constraints: ClassVar[dict] = {
+        "n_hidden": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "scaling": [StrOptions({"auto", "column", "common", "none"})],
+        "solver": [StrOptions(set(SOLVERS))],
+        "n_inner": [Interval(Integral, 1, None, closed="left")],
+        "lr_inner": [Interval(Real, 0, None, closed="neither"), None],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "engine": [StrOptions(set(ENGINES)), Engine],
+        "n_outer": [Interval(Integral, 1, None, closed="left")],
+        "lr_outer": [Interval(Real, 0, None, closed="neither")],
+        "safeness": [Safeness, None],
+        "m": [Interval(Integral, 1, None, closed="left")],
+        "penalty_weight": [Interval(Real, 0, None, closed="left")],
+        "penalty": [StrOptions({"paper", "hinge"})],
+        "eps1": [Interval(Real, 0, None, closed="left"), None],
+        "eps2": [Interval(Real, 0, None, closed="left"), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "selection_fraction": [Interval(Real, 0, 1, closed="left")],
+        "callbacks": [list, tuple, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+    _default_model: str
+
+    def __init__(
+        self,
+        model: str | torch.nn.Module = "auto",
+        *,
+        n_hidden: int = 100,
+        alpha: float = 1e-4,
+        scaling: str = "auto",
+        solver: str = "auto",
+        n_inner: int = 500,
+        lr_inner: float | None = None,
+        batch_size: int | None = None,
+        engine: str | Engine = "auto",
+        n_outer: int = 20,
+        lr_outer: float = 0.1,
+        safeness: Safeness | None = None,
+        m: int = 3,
+        penalty_weight: float = 1.0,
+        penalty: str = "paper",
+        eps1: float | None = None,
+        eps2: float | None = None,
+        validation_fraction: float = 0.2,
+        selection_fraction: float = 0.3,
+        callbacks: list[Callback] | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.model = model
+        self.n_hidden = n_hidden
+        self.alpha = alpha
+        self.scaling = scaling
+        self.solver = solver
+        self.n_inner = n_inner
+        self.lr_inner = lr_inner
+        self.batch_size = batch_size
+        self.engine = engine
+        self.n_outer = n_outer
+        self.lr_outer = lr_outer
+        self.safeness = safeness
+        self.m = m
+        self.penalty_weight = penalty_weight
+        self.penalty = penalty
+        self.eps1 = eps1
+        self.eps2 = eps2
+        self.validation_fraction = validation_fraction
+        self.selection_fraction = selection_fraction
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, trusted: Any = None, groups: Any = None) -> Self:
+        """Learn how far to trust each row and what its label should have been, and train on that.
+
+        Parameters
+        ----------
+        X : array, data frame, tensor or sparse matrix (n, d)
+        y : labels (n,)
+            A row without a label has NaN or None; among integer classes also -1, unless the classes are -1 and 1.
+        trusted : boolean mask over the rows, or row numbers
+            The rows whose label is right; a mask where rows are sliced, as in cross-validation. None holds out
+            `validation_fraction` of the labelled rows.
+        groups : array (n,), optional
+            The group of each row, for the safeness definition PerGroup.
+        """
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, y, trusted, groups)
+        except BaseException:
+            self.__dict__.clear()  # a failed fit leaves the estimator as it was
+            self.__dict__.update(before)
+            raise
+
+    def _fit(self, X: Any, y: Any, trusted: Any, groups: Any) -> Self:
+        self._validate_params()
+        random = check_random_state(self.random_state)
+        rows, labels = self._rows(X, reset=True), self._labels_of(y)
+        check_consistent_length(rows, labels.numbers)
+        if trusted is None:
+            mask = stand_in_trusted(labels, self.validation_fraction, random)
+        else:
+            mask = check_trusted(trusted, labels.labelled)
+        check_trained_on(labels, mask)
+        data = self._split(rows, labels, mask, check_groups(groups, len(labels)), random)
+        settings = self._settings(data, labels)
+        with ExitStack() as stack:
+            callbacks = list(self.callbacks or ())
+            if self.verbose:
+                callbacks.append(stack.enter_context(ProgressBar(self.n_outer)))
+            outcome = run(data, settings, random=random, callbacks=callbacks, unit=labels.scale)
+        self._store(outcome, settings, labels, mask)
+        return self
+
+    def _split(
+        self,
+        rows: Rows,
+        labels: Labels,
+        mask: np.ndarray,
+        groups: np.ndarray | None,
+        random: np.random.RandomState,
+    ) -> Data:
+        """Weak rows; trusted rows for the search; trusted rows for ranking its iterates."""
+        trusted = np.flatnonzero(mask)
+        strata = None if labels.strata is None else labels.strata[trusted]
+        held = rank_rows(strata, len(trusted), self.selection_fraction, random)
+        search, rank = np.delete(trusted, held), trusted[held]
+        return Data(
+            X=rows[~mask],
+            y=torch.from_numpy(labels.numbers[~mask]),
+            X_search=rows[search],
+            y_search=torch.from_numpy(labels.numbers[search]),
+            X_rank=rows[rank] if len(rank) else None,
+            y_rank=torch.from_numpy(labels.numbers[rank]) if len(rank) else None,
+            classes=labels.classes,
+            groups=None if groups is None else groups[search],
+            feature_names=getattr(self, "feature_names_in_", None),
+        )
+
+    def _settings(self, data: Data, labels: Labels) -> Settings:
+        n = data.X.shape[0]
+        if self.eps1 is not None and self.eps1 > n:
+            raise ValueError(f"eps1: the weights of {n} weak rows cannot sum to {self.eps1}; give at most {n}")
+        name = self._model_name
+        kind = name if isinstance(name, str) else "module"
+        inputs = fit_inputs(data.X, model=kind, scaling=self.scaling)
+        n_classes = None if labels.classes is None else len(labels.classes)
+        model = make_model(name, data.X, inputs, n_hidden=self.n_hidden, n_classes=n_classes)
+        return Settings(
+            inputs=inputs,
+            model=model,
+            solver=self.solver,
+            n_inner=self.n_inner,
+            lr_inner=self.lr_inner,
+            batch_size=self.batch_size,
+            engine=self.engine,
+            safeness=Bootstrap(self.m) if self.safeness is None else self.safeness,
+            penalty_weight=self.penalty_weight,
+            hinge=self.penalty == "hinge",
+            alpha=self.alpha,
+            eps1=0.1 * n if self.eps1 is None else self.eps1,
+            eps2=self._label_budget(n, labels),
+            n_outer=self.n_outer,
+            lr_outer=self.lr_outer,
+        )
+
+    def _store(self, outcome: Outcome, settings: Settings, labels: Labels, mask: np.ndarray) -> None:
+        def trained(theta: torch.Tensor) -> TrainedModel:
+            return TrainedModel(settings.inputs, settings.model, theta, labels.classes, labels.mean, labels.scale)
+
+        best = outcome.best
+        self.raw_model_ = trained(outcome.raw.theta)
+        self.model_ = self.raw_model_ if best is outcome.raw else trained(best.theta)
+        self.trusted_ = mask
+        self.sample_weight_ = np.ones(len(mask))
+        self.sample_weight_[~mask] = best.point.w.numpy()
+        self.safeness_ = outcome.safeness
+        self.history_ = outcome.ended.history
+        self.n_iter_ = outcome.ended.n_iter
+        self._labels = labels
+        self._store_labels(outcome)
+
+    @abstractmethod
+    def _labels_of(self, y: Any) -> Labels: ...
+
+    @abstractmethod
+    def _label_budget(self, n: int, labels: Labels) -> float:
+        """eps2, in the units of the search."""
+
+    @abstractmethod
+    def _store_labels(self, outcome: Outcome) -> None: ...
+
+    @abstractmethod
+    def _doubts(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each row, how suspicious its given label is and how sure the suggested one, both in [0, 1]."""
+
+    @property
+    def _model_name(self) -> str | torch.nn.Module:
+        return self._default_model if isinstance(self.model, str) and self.model == "auto" else self.model
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        name = self._model_name
+        own_module = isinstance(name, torch.nn.Module)
+        return check_rows(self, X, reset=reset, sparse=not own_module and name in LINEAR, allow_nd=own_module)
+
+    def label_issues(self) -> pd.DataFrame:
+        """Weak rows whose label is more likely wrong than right, most suspicious first.
+
+        Columns: row (its number in the X of `fit`), given, suggested, confidence, weight.
+        """
+        check_is_fitted(self)
+        suspicion, confidence = self._doubts()
+        suspicion = np.where(self._labels.labelled & ~self.trusted_, suspicion, 0)
+        order = np.argsort(-suspicion, kind="stable")
+        rows = order[suspicion[order] > 0.5]
+        return pd.DataFrame(
+            {
+                "row": rows,
+                "given": self._labels.given[rows],
+                "suggested": self.corrected_labels_[rows],
+                "confidence": confidence[rows],
+                "weight": self.sample_weight_[rows],
+            }
+        )
+
+    def predict(self, X: Any) -> np.ndarray:
+        """What the chosen model says of the rows of X."""
+        check_is_fitted(self)
+        return self.model_.predict(self._rows(X, reset=False))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        name = self._model_name
+        tags.input_tags.sparse = isinstance(name, str) and name in LINEAR
+        return tags
