@@ -130,8 +130,6 @@ def test_engines_agree_at_the_solution(case):
     at_solution = solver.solve(problem.lower, point.w, point.Q, start=problem.theta).theta
     moved = replace(problem, theta=at_solution)
     rate = 1 / largest_curvature(lambda v: problem.lower.hvp(at_solution, point.w, point.Q, v), at_solution)
-        lambda v: problem.lower.hvp(at_solution, point.w, point.Q, v), torch.ones_like(at_solution)
-    )
     assert relative(hypergradient(moved, Descent(GradientDescent(rate), 800), Unrolled()), exact) <= 1e-6
 
 

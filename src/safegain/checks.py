@@ -120,6 +120,6 @@ def check_trained_on(labels: Labels, trusted: np.ndarray) -> None:
     lost = np.setdiff1d(np.arange(len(labels.classes)), labels.numbers[weak])
     if len(lost):
         raise ValueError(
-            f"y: class {labels.classes[lost[0]]!r} has no labelled row outside the trusted rows, so no model can be "
-            "trained on it; take some of its rows out of trusted"
+            f"y: class {labels.classes.tolist()[lost[0]]!r} has no labelled row outside the trusted rows, so no model "
+            "can be trained on it; take some of its rows out of trusted"
         )

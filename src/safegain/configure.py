@@ -10,7 +10,7 @@ from safegain.linear_algebra import largest_curvature
 from safegain.losses import SquaredError
 from safegain.lower import LowerLevel
 from safegain.models import Linear, Model, Module, TwoLayer
-from safegain.solvers import DENSE_HESSIAN, ClosedForm, Descent, Newton, Solver
+from safegain.solvers import ClosedForm, Descent, Newton, Solver
 
 LINEAR = ("ridge", "softmax")
 RULES: dict[str, type[UpdateRule]] = {
@@ -77,7 +77,7 @@ def _named_engine(engine: str, model: Model, solver: Solver) -> Engine:
     if engine == "auto":
         if isinstance(solver, Descent):
             return Unrolled()
-        return Cholesky() if model.n_parameters <= DENSE_HESSIAN else ConjugateGradient()
+        return Cholesky() if model.forms_hessian else ConjugateGradient()
     if engine == "truncated":
         return Unrolled(last=max(1, solver.steps // 10) if isinstance(solver, Descent) else None)
     return {"cholesky": Cholesky, "cg": ConjugateGradient, "neumann": Neumann, "unrolled": Unrolled}[engine]()

@@ -50,7 +50,7 @@ def classification_labels(y: Any) -> Labels:
     if integral and classes[0] == -1 and classes.tolist() != [-1, 1]:
         classes, numbers = classes[1:], np.maximum(numbers - 1, -1)
     if len(classes) < 2:
-        found = f"one class only, {classes[0]!r}" if len(classes) else "no class"
+        found = f"one class only, {classes.tolist()[0]!r}" if len(classes) else "no class"
         raise ValueError(f"y: found {found}; a classifier needs labels of at least two classes")
     return Labels(given, numbers, numbers >= 0, classes)
 
@@ -80,8 +80,8 @@ def _check_categories(y: Any) -> None:
         unused = dtype.categories.difference(pd.Series(y).dropna().unique())
         if len(unused):
             raise ValueError(
-                f"y: class {unused[0]!r} is a category of y but no row carries it; give it a labelled row, or drop "
-                "it with y.cat.remove_unused_categories()"
+                f"y: class {unused.tolist()[0]!r} is a category of y but no row carries it; give it a labelled row, or "
+                "drop it with y.cat.remove_unused_categories()"
             )
 
 
@@ -90,8 +90,9 @@ def _as_array(y: Any) -> np.ndarray:
         raise ValueError("y: this estimator requires y to be passed, but the target y is None")
     if isinstance(y, torch.Tensor):
         y = y.detach().cpu().numpy()
-    if isinstance(y, list | tuple) and any(value is None for value in y):
-        y = np.asarray(y, dtype=object)  # as numbers a None would become NaN, beside text the text "None"
-    if np.iscomplexobj(y):
+    if isinstance(y, list | tuple) and pd.isna(np.asarray(y, dtype=object)).any():
+        y = np.asarray(y, dtype=object)  # beside text, a None or NaN would become the text "None" or "nan"
+    array = column_or_1d(y, warn=True)
+    if np.iscomplexobj(array):
         raise ValueError("y: complex data not supported")
-    return column_or_1d(y, warn=True)
+    return array

@@ -6,6 +6,7 @@ contracted with the row's output tangent `zdot_i`, so no gradient per row in the
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -27,8 +28,8 @@ class RowLoss(ABC):
         """d2l/dz2 . zdot, which depends on the target in neither loss  # (n, k)"""
 
     @abstractmethod
-    def curvature(self, z: Tensor, a: Tensor, b: Tensor) -> Tensor:
-        """a' d2l/dz2 b for two directions a, b (k,) in output space  # (n,)"""
+    def curvature(self, z: Tensor, C: Tensor) -> Callable[[int, int], Tensor]:
+        """(a, b) -> C_a' d2l/dz2 C_b for columns a, b of C (k, q)  # (n,)"""
 
     @abstractmethod
     def by_target(self, z: Tensor, zdot: Tensor) -> Tensor:
@@ -52,9 +53,10 @@ class CrossEntropy(RowLoss):
         p = torch.softmax(z, dim=1)
         return p * (zdot - (p * zdot).sum(dim=1, keepdim=True))
 
-    def curvature(self, z: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    def curvature(self, z: Tensor, C: Tensor) -> Callable[[int, int], Tensor]:
         p = torch.softmax(z, dim=1)
-        return p @ (a * b) - (p @ a) * (p @ b)
+        pC = p @ C
+        return lambda a, b: p @ (C[:, a] * C[:, b]) - pC[:, a] * pC[:, b]
 
     def by_target(self, z: Tensor, zdot: Tensor) -> Tensor:
         # Off the simplex the loss scales logsumexp by sum_j t_j: that is where the first term comes from.
@@ -74,8 +76,8 @@ class SquaredError(RowLoss):
     def curve(self, z: Tensor, zdot: Tensor) -> Tensor:
         return 2 * zdot
 
-    def curvature(self, z: Tensor, a: Tensor, b: Tensor) -> Tensor:
-        return (2 * a @ b).expand(len(z))
+    def curvature(self, z: Tensor, C: Tensor) -> Callable[[int, int], Tensor]:
+        return lambda a, b: (2 * C[:, a] @ C[:, b]).expand(len(z))
 
     def by_target(self, z: Tensor, zdot: Tensor) -> Tensor:
         return -2 * zdot[:, 0]

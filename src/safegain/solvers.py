@@ -16,8 +16,6 @@ from safegain.linear_algebra import cholesky, conjugate_gradient
 from safegain.lower import LowerLevel
 from safegain.trajectory import Batches, Step, Trajectory, walk
 
-DENSE_HESSIAN = 1500  # parameters up to which Newton forms the Hessian
-
 
 @dataclass(frozen=True)
 class Solution:
@@ -77,7 +75,7 @@ class Newton(Solver):
         return Solution(theta, report={"iterations": iterations, "gradient": float(g.abs().max())})
 
     def _direction(self, lower: LowerLevel, theta: Tensor, w: Tensor, Q: Tensor, g: Tensor) -> Tensor:
-        if len(theta) <= DENSE_HESSIAN:
+        if lower.model.forms_hessian:
             H = lower.hessian(theta, w, Q)
             return -torch.cholesky_solve(g[:, None], cholesky(H, repair=True))[:, 0]
         # Solve no better than the present gradient deserves (Dembo and Steihaug's forcing sequence).

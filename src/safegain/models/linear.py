@@ -13,7 +13,9 @@ from torch import Tensor
 
 from safegain.design import Design
 from safegain.losses import RowLoss
-from safegain.models.base import Gradient, GradientTangent, Model
+from safegain.models.base import DENSE_HESSIAN, Gradient, GradientTangent, Model
+
+MANY_OUTPUTS = 32
 
 
 class Linear(Model):
@@ -23,6 +25,8 @@ class Linear(Model):
         self.contrast = _zero_sum_basis(n_outputs)  # (k, q)
         self.shape = (n_columns, self.contrast.shape[1])  # of B
         self.n_parameters = self.shape[0] * self.shape[1]
+        # One gram matrix for each pair of outputs: for many classes, products alone are cheaper.
+        self.forms_hessian = self.n_parameters <= DENSE_HESSIAN and self.shape[1] <= MANY_OUTPUTS
         decayed = torch.ones(self.shape, dtype=torch.float64)
         decayed[-1] = 0
         self.decayed = decayed.flatten()
@@ -49,12 +53,12 @@ class Linear(Model):
 
     def hessian(self, theta: Tensor, X: Design, loss: RowLoss, row_weight: Tensor) -> Tensor:
         """Hessian of sum_i row_weight_i l_i  # (p, p)"""
-        z, C = self.outputs(theta, X), self.contrast
         d, q = self.shape
+        curvature = loss.curvature(self.outputs(theta, X), self.contrast)
         H = torch.empty(d, q, d, q, dtype=torch.float64)
         for a in range(q):
             for b in range(a + 1):
-                H[:, a, :, b] = X.gram(row_weight * loss.curvature(z, C[:, a], C[:, b]))
+                H[:, a, :, b] = X.gram(row_weight * curvature(a, b))
                 H[:, b, :, a] = H[:, a, :, b]  # a gram matrix is its own transpose
         return H.reshape(self.n_parameters, self.n_parameters)
 

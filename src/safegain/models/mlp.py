@@ -11,7 +11,7 @@ turn; relu'' = 0, so the mask only multiplies. One product with [U; Udot] serves
 import torch
 from torch import Tensor
 
-from safegain.models.base import Gradient, GradientTangent, Model
+from safegain.models.base import DENSE_HESSIAN, Gradient, GradientTangent, Model
 
 PACE = 10.0  # with it the rates that people know from images, 0.1 and thereabouts, are the right ones
 
@@ -24,6 +24,7 @@ class TwoLayer(Model):
         self.gain = PACE * n_hidden**-0.5
         self.sizes = [n_hidden * n_features, n_hidden, n_outputs * n_hidden, n_outputs]
         self.n_parameters = sum(self.sizes)
+        self.forms_hessian = self.n_parameters <= DENSE_HESSIAN
         self.decayed = torch.cat(
             [torch.full((size,), float(weights)) for size, weights in zip(self.sizes, (1, 0, 1, 0), strict=True)]
         ).to(dtype)

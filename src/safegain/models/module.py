@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.func import functional_call, jvp, vjp
 from torch.nn.utils import parameters_to_vector
 
-from safegain.models.base import Gradient, GradientTangent, Model
+from safegain.models.base import DENSE_HESSIAN, Gradient, GradientTangent, Model
 
 
 class Module(Model):
@@ -23,6 +23,7 @@ class Module(Model):
         self.k = n_outputs
         self.shapes = {name: p.shape for name, p in self.module.named_parameters()}
         self.n_parameters = sum(shape.numel() for shape in self.shapes.values())
+        self.forms_hessian = self.n_parameters <= DENSE_HESSIAN
         self.decayed = torch.ones(self.n_parameters, dtype=dtype)
 
     def init(self, generator: torch.Generator) -> Tensor:

@@ -1,0 +1,70 @@
+"""scikit-learn's own checks, and the places where users put an estimator."""
+
+import pytest
+import sklearn
+from sklearn.datasets import load_digits, make_regression
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from safegain import PGSClassifier, PGSRegressor
+
+QUICK = {"n_outer": 2, "random_state": 0}
+
+
+@parametrize_with_checks(
+    [
+        PGSClassifier("mlp", n_inner=60, n_hidden=20, **QUICK),
+        PGSClassifier("softmax", **QUICK),
+        PGSRegressor("ridge", **QUICK),
+        PGSRegressor("mlp", n_inner=100, n_hidden=20, **QUICK),
+    ]
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def digits(n=400):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:n], y[:n].copy()
+    trusted = [i % 4 == 0 for i in range(n)]
+    y[1::4] = (y[1::4] + 3) % 10
+    return X, y, trusted
+
+
+def test_pipeline_grid_search_and_cross_validation_route_the_trusted_rows(routing):
+    X, y, trusted = digits()
+    model = PGSClassifier("softmax", n_outer=2, random_state=0).set_fit_request(trusted=True)
+    pipeline = make_pipeline(StandardScaler(), model)
+    pipeline.fit(X, y, trusted=trusted)
+    assert pipeline[-1].trusted_.tolist() == trusted
+    scores = cross_validate(pipeline, X, y, cv=2, params={"trusted": trusted}, return_estimator=True)
+    assert all(0.2 < fitted[-1].trusted_.mean() < 0.3 for fitted in scores["estimator"])
+    search = GridSearchCV(pipeline, {"pgsclassifier__eps2": [0.1, 1.0]}, cv=2).fit(X, y, trusted=trusted)
+    assert search.best_params_["pgsclassifier__eps2"] in (0.1, 1.0)
+
+
+def test_pipeline_takes_the_trusted_rows_by_step_name():
+    X, y, trusted = digits()
+    pipeline = make_pipeline(StandardScaler(), PGSClassifier("softmax", n_outer=1, random_state=0))
+    pipeline.fit(X, y, pgsclassifier__trusted=trusted)
+    assert pipeline[-1].trusted_.tolist() == trusted
+
+
+def test_groups_are_routed(routing):
+    from safegain import PerGroup
+
+    X, y = make_regression(n_samples=120, n_features=4, noise=5, random_state=0)
+    groups = [i % 3 for i in range(120)]
+    model = PGSRegressor(safeness=PerGroup(), n_outer=2, random_state=0).set_fit_request(trusted=True, groups=True)
+    scores = cross_validate(
+        model, X, y, cv=2, params={"trusted": [i % 2 == 0 for i in range(120)], "groups": groups}, return_estimator=True
+    )
+    assert [s.name for s in scores["estimator"][0].safeness_.sets] == ["group 0", "group 1", "group 2"]
