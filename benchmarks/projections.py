@@ -18,9 +18,7 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _compare(
-    name: str, work: Callable[[], object], unit: Callable[[], object], *, bar: float, repeats: int
-) -> dict:
+def _compare(name: str, work: Callable[[], object], unit: Callable[[], object], *, bar: float, repeats: int) -> dict:
     """Median of work / unit, the two timed in turn, so that a busy machine slows both."""
     work(), unit()  # the first calls pay for memory
     ratios = [_seconds(work) / statistics.median(_seconds(unit) for _ in range(3)) for _ in range(repeats)]

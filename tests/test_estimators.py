@@ -108,16 +108,13 @@ def test_unlabelled_rows_are_searched_and_labelled_ones_kept(model):
 def test_the_search_over_unlabelled_rows_starts_from_the_raw_prediction():
     X, _, y, trusted = noisy_digits(400)
     bare = ~trusted & (np.arange(400) % 2 == 0)
-    seen = []
-    fitted = classifier(n_outer=1, lr_outer=1e-9, callbacks=[seen.append]).fit(
-        X, np.where(bare, -1, y), trusted=trusted
-    )
+    fitted = classifier(n_outer=1, lr_outer=1e-9).fit(X, np.where(bare, -1, y), trusted=trusted)
     if fitted.model_ is fitted.raw_model_:
         assert (fitted.sample_weight_[bare] == 0).all()  # the raw model used none of them
     np.testing.assert_allclose(
         fitted.label_distribution_[bare], fitted.raw_model_.predict_proba(X[bare]), rtol=1e-6, atol=1e-7
     )
-    Xr, noisy, yr, trusted = noisy_diabetes()
+    Xr, _, yr, trusted = noisy_diabetes()
     bare = ~trusted & (np.arange(len(yr)) % 2 == 0)
     fitted = regressor(n_outer=1, lr_outer=1e-9).fit(Xr, np.where(bare, np.nan, yr), trusted=trusted)
     np.testing.assert_allclose(fitted.corrected_labels_[bare], fitted.raw_model_.predict(Xr[bare]), rtol=1e-6)
@@ -163,7 +160,7 @@ def test_history_and_report_tell_what_happened():
 
 
 def test_the_report_of_a_regression_is_in_the_users_units():
-    X, noisy, y, trusted = noisy_diabetes()
+    X, noisy, _, trusted = noisy_diabetes()
     near, far = (regressor().fit(X, noisy * c, trusted=trusted) for c in (1, 1000))
     for a, b in zip(near.safeness_.sets, far.safeness_.sets, strict=True):
         assert b.raw_loss == pytest.approx(1e6 * a.raw_loss, rel=1e-6)
@@ -307,7 +304,7 @@ def test_rows_without_a_label_in_every_spelling(missing):
 
 
 def test_minus_one_is_no_label_but_never_half_of_two_classes():
-    X, noisy, y, trusted = noisy_digits(300, k=2)
+    X, noisy, _, trusted = noisy_digits(300, k=2)
     signs = np.where(noisy == 1, 1, -1)
     for given in (signs, signs.astype(float)):
         both = classifier().fit(X, given, trusted=trusted)

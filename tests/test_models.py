@@ -119,7 +119,7 @@ def test_designs_multiply_like_the_matrix_they_stand_for(monkeypatch):
     weight, B, G = random.rand(n), random.randn(d + 1, 2), random.randn(n, 2)
     mean, scale = column_scale(torch.from_numpy(X))
     np.testing.assert_allclose(scale, X.std(axis=0), rtol=1e-12)
-    sparse_mean, rms = column_scale(scipy.sparse.csr_array(X))
+    _, rms = column_scale(scipy.sparse.csr_array(X))
     np.testing.assert_allclose(rms, np.sqrt((X**2).mean(axis=0)), rtol=1e-12)
     offset = torch.tensor([0.5, 0.0, -2.0], dtype=torch.float64)
     streamed = DenseDesign(torch.from_numpy(X), mean=mean, scale=scale)

@@ -1,7 +1,6 @@
 """Projections against a quadratic-program solver, against rational arithmetic, and against their own axioms."""
 
 import math
-import warnings
 from fractions import Fraction
 from functools import partial
 
@@ -16,7 +15,9 @@ from hypothesis import strategies as st
 from safegain import projections
 from safegain.projections import ball, budgeted_simplex_rows, capped_box, simplex_rows
 
-TIGHT = {"tol_gap_abs": 1e-15, "tol_gap_rel": 1e-15, "tol_feas": 1e-13}
+# Its cone programs run out of digits before these tolerances; the comparison at 1e-7 is what counts.
+pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+TIGHT = {"tol_gap_abs": 1e-15, "tol_gap_rel": 1e-15, "tol_feas": 1e-11}
 
 
 def normal(*shape, seed=0, scale=1.0):
@@ -38,9 +39,7 @@ def solve(z, constraints):
     """argmin 1/2 ||w - z||^2 under constraints(w), by an interior point method run to its last digit."""
     w = cp.Variable(tuple(z.shape))
     problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w - z.numpy())), constraints(w))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "may be inaccurate" when rounding stops it before the last digit
-        problem.solve(solver=cp.CLARABEL, **TIGHT)
+    problem.solve(solver=cp.CLARABEL, **TIGHT)
     return torch.from_numpy(np.asarray(w.value))
 
 
@@ -168,9 +167,7 @@ def rational_capped_box(z, least_sum):
 
 
 def rational_simplex(row):
-    best = max(
-        (sum(top) - 1) / len(top) for top in (sorted(row, reverse=True)[: j + 1] for j in range(len(row)))
-    )
+    best = max((sum(top) - 1) / len(top) for top in (sorted(row, reverse=True)[: j + 1] for j in range(len(row))))
     return [max(value - best, Fraction(0)) for value in row]
 
 
@@ -188,7 +185,6 @@ def rational_budgeted(z, given, budget):
         others = row[:label] + row[label + 1 :]
         # Another entry v leaves when it equals tau, and the given one enters when it equals the others' tau.
         breaks += [1 + v - sum(max(o - v, 0) for o in others) - row[label] for v in others]
-        breaks.append(others[0] - rational_simplex(others)[0] - row[label] if rational_simplex(others)[0] else 0)
         tau = max(o - p for o, p in zip(others, rational_simplex(others), strict=True) if p > 0)
         breaks.append(tau - row[label])
     mu = rational_root(kept, breaks, len(rows) * (1 - Fraction(budget)))
@@ -258,10 +254,11 @@ def test_capped_box_moves_every_free_weight_by_one_dual(share, dtype):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("budget", [0.02, 0.3, 0.8])
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
 @pytest.mark.parametrize(("n", "k"), [(30_000, 10), (150_000, 2), (2_000, 200)])
-def test_budgeted_rows_share_one_dual(n, k, budget, dtype):
+def test_budgeted_rows_share_one_dual(n, k, share, dtype):
     z, given = normal(n, k).to(dtype), labels(n, k)
+    budget = share * float((1 - given_part(simplex_rows(z), given)).double().mean())
     q = budgeted_simplex_rows(z, given, budget=budget).double()
     ulp = torch.finfo(dtype).eps
     torch.testing.assert_close(q.sum(dim=1), torch.ones(n, dtype=torch.float64), rtol=0, atol=8 * ulp)
@@ -281,18 +278,20 @@ def test_budgeted_rows_share_one_dual(n, k, budget, dtype):
 
 def test_the_dual_takes_few_sums(monkeypatch):
     """What makes it fast: a handful of sums on smooth data, no bisecting to a tolerance."""
-    calls = []
+    calls, root = [], projections._root
 
     def counted(sums, **bracket):
         return root(lambda mu: calls.append(mu) or sums(mu), **bracket)
 
-    root = projections._root
     monkeypatch.setattr(projections, "_root", counted)
     capped_box(normal(100_000), least_sum=70_000)
     assert len(calls) <= 8
     calls.clear()
     budgeted_simplex_rows(normal(10_000, 10), labels(10_000, 10), budget=0.3)
     assert len(calls) <= 8
+    calls.clear()
+    capped_box(normal(100_000, scale=0.1) - 30, least_sum=10_000)  # the dual is coarser than the weights
+    assert len(calls) <= 16
     calls.clear()
     capped_box(normal(100_000), least_sum=100)  # more than enough weight already
     assert len(calls) == 1
@@ -309,7 +308,7 @@ ALL = {
         (6, 4),
         lambda fraction: {"budget": fraction},
     ),
-    "ball": (ball, (24,), lambda fraction: {"radius": 2 * fraction}),
+    "ball": (ball, (24,), lambda fraction: {"radius": 10 * fraction}),
 }
 FRACTIONS = st.sampled_from([0.0, 1e-9, 0.1, 0.3, 0.5, 0.9, 1 - 1e-9, 1.0])
 ENTRIES = st.one_of(
@@ -321,7 +320,7 @@ POINTS = st.lists(ENTRIES, min_size=24, max_size=24).map(partial(torch.tensor, d
 
 
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @for_all(a=POINTS, b=POINTS, fraction=FRACTIONS)
 def test_is_a_projection(name, a, b, fraction):
     """Finite, idempotent, and never farther apart than the inputs."""
@@ -334,7 +333,7 @@ def test_is_a_projection(name, a, b, fraction):
     assert torch.linalg.vector_norm(pa - pb) <= torch.linalg.vector_norm(a - b) * (1 + 1e-9) + 1e-12
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @for_all(z=POINTS, share=st.floats(0, 1))
 def test_capped_box_matches_rational_arithmetic(z, share):
     least_sum = share * len(z)
@@ -342,7 +341,7 @@ def test_capped_box_matches_rational_arithmetic(z, share):
     torch.testing.assert_close(capped_box(z, least_sum=least_sum), oracle, rtol=0, atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @for_all(z=POINTS, seed=st.integers(0, 9), budget=st.floats(0, 1))
 def test_budgeted_simplex_rows_matches_rational_arithmetic(z, seed, budget):
     z, given = z.reshape(8, 3), labels(8, 3, seed=seed)
@@ -393,5 +392,5 @@ def test_ball_neither_overflows_nor_divides_by_zero(largest):
     ],
 )
 def test_empty_sets_are_refused(call):
-    with pytest.raises(ValueError, match="is (-?[0-9.]+|nan); "):
+    with pytest.raises(ValueError, match=r"is (-?[0-9.]+|nan); "):
         call()

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 _EPS = sys.float_info.epsilon
-_BLOCK = 1 << 17  # entries handled at a time: 1 MiB of float64, so that temporaries stay in the cache
+_BLOCK = 1 << 18  # entries handled at a time: 2 MiB of float64, so that temporaries stay in the caches
 
 Pair = tuple[float, float]
 
@@ -27,19 +27,19 @@ Pair = tuple[float, float]
 def _root(sums: Callable[[float], Pair], *, target: float, lo: float, hi: float) -> Pair:
     """Shrink lo <= root <= hi of sum(mu) = target to (root, root), or else to two neighbouring floats.
 
-    Newton's step is exact from anywhere on the linear pieces that meet the root. It is taken while it stays
-    inside the bracket and at least halves the step before; otherwise bisecting leads to such a piece.
+    Where sum(lo) >= target already, that is (lo, lo). Newton's step is exact from anywhere on the linear pieces
+    that meet the root. It is taken while it stays inside the bracket and at least halves the step before;
+    otherwise bisecting leads to such a piece.
     """
     mu, last_step = lo, math.inf
     while hi - lo > _EPS**2:
         value, slope = sums(mu)
         gap = target - value
-        as_good_as_rounded = abs(gap) <= 8 * _EPS * abs(target)
-        if as_good_as_rounded or (gap < 0 and mu == lo):
+        if abs(gap) <= 8 * _EPS * abs(target):  # the sum is not known better
             return mu, mu
         lo, hi = (mu, hi) if gap > 0 else (lo, mu)
         trial = mu + gap / slope if slope > 0 else math.inf
-        if trial == mu:
+        if trial == mu:  # the root is nearer than the next float, which closes the bracket
             trial = math.nextafter(mu, math.copysign(math.inf, gap))
         if not lo < trial < hi or abs(trial - mu) > last_step / 2:
             # The middle, of the exponents while the bracket spans several scales.
@@ -82,7 +82,7 @@ def capped_box(z: Tensor, *, least_sum: float) -> Tensor:
         for part in z.split(_BLOCK):
             w = weights(part, base, rest)
             total += float(w.sum())
-            slope += float(w.frac_().ceil_().sum())  # how many are strictly between 0 and 1
+            slope += float(w.frac_().sign_().sum())  # how many are strictly between 0 and 1
         return total, slope
 
     least, most = z.aminmax()
@@ -93,17 +93,23 @@ def capped_box(z: Tensor, *, least_sum: float) -> Tensor:
     return projected
 
 
-def _from_top(ordered: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows in descending order measured from their first entry, that entry (n, 1), and the rows' tau (n, 1).
+def _columns(rows: Tensor) -> Tensor:
+    """(m, k) as (k, m) in float64: what runs over a row's few entries then runs over long vectors."""
+    return rows.T.to(torch.float64, memory_format=torch.contiguous_format, copy=True)
 
-    In these units tau, with sum_j max(u_j - tau, 0) = 1, is the largest of (u_1 + ... + u_j - 1) / j (Duchi,
-    Shalev-Shwartz, Singer and Chandra 2008, "Efficient projections onto the l1-ball", figure 1). A constant per
-    row is free, and what lies 1 below the first entry ends at 0 from any depth: in [-1, 0] no scale is left.
+
+def _from_top(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The columns in descending order from their first entry, that entry (m,), and tau (m,) measured from it.
+
+    tau, with sum_j max(u_j - tau, 0) = 1, is the largest of (u_1 + ... + u_j - 1) / j (Duchi, Shalev-Shwartz,
+    Singer and Chandra 2008, "Efficient projections onto the l1-ball", figure 1). A constant per row is free, and
+    what lies 1 below the first entry ends at 0 from any depth: in [-1, 0] no scale is left.
     """
-    ordered = ordered.to(torch.float64)
-    u = (ordered - ordered[:, :1]).clamp_(min=-1)
-    j = torch.arange(1, u.shape[1] + 1, dtype=u.dtype, device=u.device)
-    return u, ordered[:, :1], u.cumsum(dim=1).sub_(1).div_(j).amax(dim=1, keepdim=True)
+    ordered = _columns(rows.sort(dim=1, descending=True).values)
+    top = ordered[0].clone()
+    u = ordered.sub_(top).clamp_(min=-1)
+    j = torch.arange(1, len(u) + 1, dtype=u.dtype, device=u.device)
+    return u, top, u.cumsum(dim=0).sub_(1).div_(j[:, None]).amax(dim=0)
 
 
 @torch.no_grad()
@@ -113,32 +119,32 @@ def simplex_rows(z: Tensor) -> Tensor:
     Q = max(z - tau, 0), tau the dual of a row's sum.
     """
     projected = []
-    for part in z.split(max(1, _BLOCK // z.shape[1])):
-        _, top, tau = _from_top(part.sort(dim=1, descending=True).values)
-        projected.append((part.to(torch.float64) - top).sub_(tau).clamp_(min=0).to(z.dtype))
+    for rows in z.split(max(1, _BLOCK // z.shape[1])):
+        _, top, tau = _from_top(rows)
+        projected.append(_columns(rows).sub_(top).sub_(tau).clamp_(min=0).T.to(z.dtype))
     return torch.cat(projected)
 
 
 class _Rows(NamedTuple):
-    """Rows of z with what `budgeted_simplex_rows` knows about them before mu."""
+    """m rows of z with what `budgeted_simplex_rows` knows about them before mu."""
 
     z: Tensor  # (m, k)
-    given: Tensor  # (m, 1)
-    top: Tensor  # (m, 1) the largest of the other entries
-    tau: Tensor  # (m, 1) of the others alone, from top
-    leaves: Tensor  # (m, k - 1) the d_j
-    s: Tensor  # (m, 1) the given entry from top, rounded
-    s_low: Tensor  # (m, 1) what the rounding lost: one of the two entries may be huge
+    given: Tensor  # (m,)
+    top: Tensor  # (m,) the largest of the other entries
+    tau: Tensor  # (m,) of the others alone, from top
+    leaves: Tensor  # (k - 1, m) the d_j
+    s: Tensor  # (m,) the given entry from top, rounded
+    s_low: Tensor  # (m,) what the rounding lost: one of the two entries may be huge
 
 
 def _rows(z: Tensor, given: Tensor) -> _Rows:
-    u, top, tau = _from_top(z.scatter(1, given, -math.inf).sort(dim=1, descending=True).values[:, :-1])
-    j = torch.arange(1, z.shape[1], dtype=u.dtype, device=u.device)
-    entry = z.gather(1, given).to(torch.float64)
+    u, top, tau = _from_top(z.scatter(1, given[:, None], -math.inf))
+    u, j = u[:-1], torch.arange(1, len(u), dtype=u.dtype, device=u.device)
+    entry = z.gather(1, given[:, None]).squeeze(1).to(torch.float64)
     s = entry - top
     back = s - entry
     s_low = (entry - (s - back)) - (top + back)  # Knuth's two-sum
-    return _Rows(z, given, top, tau, leaves=u * (j + 1) - u.cumsum(dim=1), s=s, s_low=s_low)
+    return _Rows(z, given, top, tau, leaves=u * (j[:, None] + 1) - u.cumsum(dim=0), s=s, s_low=s_low)
 
 
 @torch.no_grad()
@@ -160,9 +166,9 @@ def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float) -> Tensor:
     if budget == 0:
         return torch.nn.functional.one_hot(given, k).to(z.dtype)
     height = max(1, _BLOCK // k)
-    blocks = [_rows(*pair) for pair in zip(z.split(height), given[:, None].split(height), strict=True)]
+    blocks = [_rows(*pair) for pair in zip(z.split(height), given.split(height), strict=True)]
     j = torch.arange(1, k, dtype=torch.float64, device=z.device)
-    slope_changes = 1 / (j * (j + 1))
+    slope_changes = (1 / (j * (j + 1)))[:, None]
 
     def drops(rows: _Rows, base: float, rest: float) -> tuple[Tensor, Tensor]:
         # In this order nothing is rounded where it matters: s + base is near 1, and then the rest is small.
@@ -173,16 +179,16 @@ def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float) -> Tensor:
         total = slope = 0.0
         for rows in blocks:
             _, drop = drops(rows, base, rest)
-            lost = drop @ slope_changes
-            slope += float((drop.sign_() @ slope_changes)[lost < 1].sum())
+            lost = (slope_changes * drop).sum(dim=0)
+            slope += float(((slope_changes * drop.sign_()).sum(dim=0) * (lost < 1)).sum())
             total -= float(lost.clamp_(max=1).sum())
         return total, slope
 
     def project(rows: _Rows, base: float, rest: float) -> Tensor:
         x, drop = drops(rows, base, rest)
-        tau = torch.maximum(x + (drop @ slope_changes)[:, None], rows.tau)
-        moved = (rows.z.to(torch.float64) - rows.top).scatter_(1, rows.given, 1 + x)
-        return moved.sub_(tau).clamp_(min=0).to(z.dtype)
+        tau = torch.maximum(x + (slope_changes * drop).sum(dim=0), rows.tau)
+        moved = _columns(rows.z).sub_(rows.top).scatter_(0, rows.given[None], 1 + x[None])
+        return moved.sub_(tau).clamp_(min=0).T.to(z.dtype)
 
     least, most = torch.cat([rows.s for rows in blocks]).aminmax()
     base, rest = _dual(sums, target=-n * budget, least=float(least), most=float(most))
