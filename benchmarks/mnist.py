@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 from sklearn.metrics import roc_auc_score
 
 from safegain import PGSClassifier
@@ -53,3 +55,24 @@ def measure(seed: int, **settings: object) -> dict:
         "step": model.safeness_.step,
         "seconds": time.perf_counter() - began,
     }
+
+
+def main() -> None:
+    table = Table("seed", "F1 >= 0.72", "AUC >= 0.93", "test accuracy", "raw", "step", "seconds", "met")
+    for row in map(measure, (0, 1, 2)):
+        met = row["f1"] >= 0.72 and row["auc"] >= 0.93 and row["accuracy"] >= row["raw_accuracy"] - 0.005
+        table.add_row(
+            str(row["seed"]),
+            f"{row['f1']:.4f}",
+            f"{row['auc']:.4f}",
+            f"{100 * row['accuracy']:.1f}",
+            f"{100 * row['raw_accuracy']:.1f}",
+            str(row["step"]),
+            f"{row['seconds']:.0f}",
+            "yes" if met else "NO",
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

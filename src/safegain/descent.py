@@ -20,8 +20,8 @@ class UpdateRule(ABC):
     learning_rate: float
 
     n_state = 0  # state vectors beside theta
-    usual_rate: ClassVar[float | None] = None  # None: one over the largest curvature, times `share`
-    share: ClassVar[float] = 1.0
+    usual_rate: ClassVar[float | None] = None  # None: `share` over the largest curvature at the start
+    share: ClassVar[float] = 0.2
     linear = True  # the reverse pass does not ask for the gradient that was used
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class Momentum(UpdateRule):
 
     beta: float = 0.9
     n_state = 1
-    share = 0.1  # momentum adds up ten gradients
+    share = 0.02  # momentum adds up ten gradients
 
     def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
         m = self.beta * state[0] + g

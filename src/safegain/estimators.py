@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from scipy.special import erfc
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -33,8 +34,8 @@ _PARAMETERS = """
     n_inner : int, default=500
         Steps T of a descent.
     lr_inner : float or None, default=None
-        Learning rate of a descent. None is one over the largest curvature of the raw problem at the start, a
-        tenth of that for "momentum"; 0.001 for "rmsprop" and 0.01 for "adam".
+        Learning rate of a descent. None is a fifth of one over the largest curvature of the raw problem at the
+        start, a tenth of that for "momentum"; 0.001 for "rmsprop" and 0.01 for "adam".
     batch_size : int or None, default=None
         Rows in a step of a descent; None means all.
     engine : {{"auto", "cholesky", "cg", "neumann", "unrolled", "truncated"}} or Engine, default="auto"
@@ -42,7 +43,7 @@ _PARAMETERS = """
         more than 1,500 parameters. "truncated" walks back over the last tenth of the steps.
     n_outer : int, default=20
         Outer steps L.
-    lr_outer : float, default=0.1
+    lr_outer : float, default=0.06
         Learning rate of the outer Adam.
     safeness : Safeness or None, default=None
         What "not worse" is to mean; None is Bootstrap(m).
@@ -136,7 +137,7 @@ class PGSClassifier(ClassifierMixin, PGS):
 
     def _doubts(self) -> tuple[np.ndarray, np.ndarray]:
         kept = self.label_distribution_[np.arange(len(self._labels)), self._labels.numbers]
-        return 1 - self.sample_weight_ * kept, self.label_distribution_.max(axis=1)
+        return 1 - (self.sample_weight_ + kept) / 2, self.label_distribution_.max(axis=1)
 
 
 class PGSRegressor(RegressorMixin, PGS):
@@ -180,7 +181,6 @@ class PGSRegressor(RegressorMixin, PGS):
         self.corrected_labels_ = start + self.label_shift_
 
     def _doubts(self) -> tuple[np.ndarray, np.ndarray]:
-        # A shift counts against the typical shift: one standard deviation of it leaves 61% of the trust.
-        spread = max(float(self.label_shift_[~self.trusted_].std()), np.finfo(float).tiny)
-        suspicion = 1 - self.sample_weight_ * np.exp(-0.5 * (self.label_shift_ / spread) ** 2)
-        return suspicion, suspicion
+        # How much of a normal error of the labels' spread lies beyond the shift: 1 without a shift, 0.05 at two sd.
+        kept = erfc(np.abs(self.label_shift_) / (2**0.5 * self._labels.scale))
+        return 1 - (self.sample_weight_ + kept) / 2, 1 - kept

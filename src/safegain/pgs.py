@@ -65,7 +65,7 @@ class PGS(BaseEstimator, ABC):
         batch_size: int | None = None,
         engine: str | Engine = "auto",
         n_outer: int = 20,
-        lr_outer: float = 0.1,
+        lr_outer: float = 0.06,
         safeness: Safeness | None = None,
         m: int = 3,
         penalty_weight: float = 1.0,
@@ -242,7 +242,7 @@ class PGS(BaseEstimator, ABC):
         check_is_fitted(self)
         suspicion, confidence = self._doubts()
         suspicion = np.where(self._labels.labelled & ~self.trusted_, suspicion, 0)
-        order = np.argsort(-suspicion, kind="stable")
+        order = np.lexsort((-confidence, -suspicion))
         rows = order[suspicion[order] > 0.5]
         return pd.DataFrame(
             {

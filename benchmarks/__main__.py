@@ -1,0 +1,25 @@
+"""`make bench`: every row with a time in it, as a ratio within one run, and whether it meets its bar."""
+
+import argparse
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import projections, ridge
+
+PARTS = {"projections": projections.run, "ridge": ridge.run}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", default=list(PARTS), choices=[*PARTS], help="which to run; all by default")
+    table = Table("what / unit", "ratio", "low .. high", "bar", "met", title="Ratios within this run")
+    for part in parser.parse_args().parts:
+        for row in PARTS[part]():
+            spread = f"{row['low']:.1f} .. {row['high']:.1f}"
+            table.add_row(row["name"], f"{row['ratio']:.1f}", spread, f"{row['bar']:g}", "yes" if row["met"] else "NO")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

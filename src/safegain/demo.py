@@ -1,0 +1,97 @@
+"""The main job in one minute, on data that ships inside scikit-learn: `python -m safegain.demo`."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from sklearn.datasets import load_diabetes, load_digits
+
+from safegain import PGSClassifier, PGSRegressor, stack
+
+
+def digits(console: Console) -> None:
+    """Handwritten digits; half of the weak labels are flipped to another digit."""
+    X, y = load_digits(return_X_y=True)
+    X, y, random = _shuffled(X.astype(np.float32), y)
+    trusted = np.arange(1397) < 200
+    given = y[:1397].copy()
+    flipped = ~trusted & (random.rand(1397) < 0.5)
+    given[flipped] = (given[flipped] + random.randint(1, 10, flipped.sum())) % 10
+
+    console.rule("Digits: 1,197 rows, half of their labels flipped, and 200 trusted rows")
+    began = time.perf_counter()
+    model = PGSClassifier(verbose=1, random_state=0).fit(X[:1397], given, trusted=trusted)
+    seconds = time.perf_counter() - began
+
+    def accuracy(predict: Callable[[Any], np.ndarray]) -> str:
+        return f"{100 * (predict(X[1397:]) == y[1397:]).mean():.1f}%"
+
+    _compare(console, "accuracy on 400 test rows", model, accuracy, X[:1397][trusted], given[trusted])
+    console.print(model.safeness_.status, highlight=False)
+    issues = model.label_issues()
+    right = (issues["suggested"] == y[issues["row"]]).mean()
+    wrong = flipped[issues["row"]].mean()
+    note = f"{len(issues)} suspicious labels; {100 * wrong:.0f}% of them are wrong, {100 * right:.0f}% get their true label"
+    _show_issues(console, issues, note, pd.Series(y[issues["row"]], name="truth"))
+    console.print(f"({seconds:.0f} s)\n")
+
+
+def diabetes(console: Console) -> None:
+    """Disease progression; half of the weak labels carry a large error."""
+    X, y, random = _shuffled(*load_diabetes(return_X_y=True))
+    trusted = np.arange(342) < 80
+    wrong = ~trusted & (random.rand(342) < 0.5)
+    given = y[:342] + np.where(wrong, random.randn(342) * 3 * y.std(), 0)
+
+    console.rule("Diabetes: 262 rows, half of them with a large error in the label, and 80 trusted rows")
+    model = PGSRegressor(verbose=1, random_state=0).fit(X[:342], given, trusted=trusted)
+
+    def error(predict: Callable[[Any], np.ndarray]) -> str:
+        return f"{((predict(X[342:]) - y[342:]) ** 2).mean():.0f}"
+
+    _compare(console, "mean squared error on 100 test rows", model, error, X[:342][trusted], given[trusted])
+    console.print(model.safeness_.status, highlight=False)
+    issues = model.label_issues()
+    note = f"{len(issues)} suspicious labels; {100 * wrong[issues['row']].mean():.0f}% of them carry an error"
+    _show_issues(console, issues, note, pd.Series(y[issues["row"]], name="truth"))
+
+
+def _shuffled(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.random.RandomState]:
+    random = np.random.RandomState(0)
+    order = random.permutation(len(y))
+    return X[order], y[order], random
+
+
+def _compare(
+    console: Console,
+    measure: str,
+    model: PGSClassifier | PGSRegressor,
+    score: Callable[[Callable[[Any], np.ndarray]], str],
+    X_trusted: np.ndarray,
+    y_trusted: np.ndarray,
+) -> None:
+    # The same training on the trusted rows alone is the raw model of a fit whose weak rows are the trusted ones.
+    X, y, mask = stack(X_trusted, y_trusted, X_trusted, y_trusted)
+    alone = type(model)(n_outer=1, random_state=0).fit(X, y, trusted=mask).raw_model_
+    table = Table("trained on", measure)
+    table.add_row("raw labels", score(model.raw_model_.predict))
+    table.add_row("trusted rows only", score(alone.predict))
+    table.add_row("PGS", score(model.predict), style="bold")
+    console.print(table)
+
+
+def _show_issues(console: Console, issues: pd.DataFrame, note: str, truth: pd.Series) -> None:
+    table = Table(*issues.columns, truth.name, title=f"The ten most suspicious of {note}", title_justify="left")
+    for (_, row), true in zip(issues.head(10).iterrows(), truth, strict=False):
+        table.add_row(*(f"{value:.4g}" for value in row), f"{true:.4g}")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    console = Console()
+    digits(console)
+    diabetes(console)

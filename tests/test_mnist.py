@@ -1,0 +1,33 @@
+"""The MNIST bar of the core in short: the whole of it, with default settings and three seeds, is `make mnist`."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.mnist import correction_f1, split
+from sklearn.metrics import roc_auc_score
+
+from safegain import PGSClassifier
+
+missing = not (Path(os.environ.get("SAFEGAIN_DATA", "")) / "mnist.npz").is_file()
+
+
+def test_correction_f1_by_hand():
+    given, true = np.array([0, 0, 0, 0, 1]), np.array([1, 1, 2, 0, 1])
+    corrected = np.array([1, 2, 0, 3, 1])  # one right, one wrong, one missed, one spoilt, one left alone
+    precision, recall = 1 / 3, 1 / 3
+    assert correction_f1(given, true, corrected) == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+@pytest.mark.skipif(missing, reason="mnist.npz not found: set SAFEGAIN_DATA to the folder that holds it")
+def test_mnist_with_half_the_labels_flipped():
+    X, noisy, true, trusted, X_test, y_test = split(seed=7)
+    rows = np.r_[0:1500, 7000:7800]
+    X, noisy, true, trusted = X[rows], noisy[rows], true[rows], trusted[rows]
+    model = PGSClassifier(n_inner=60, lr_inner=0.05, n_outer=10, lr_outer=0.12, random_state=0)
+    model.fit(X, noisy, trusted=trusted)
+    weak = ~trusted
+    assert roc_auc_score(noisy[weak] == true[weak], model.sample_weight_[weak]) > 0.85
+    assert correction_f1(noisy[weak], true[weak], model.corrected_labels_[weak]) > 0.6
+    assert model.score(X_test, y_test) > (model.raw_model_.predict(X_test) == y_test).mean() - 0.005
