@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits
 
 from safegain import PGSClassifier, PGSRegressor, stack
@@ -35,7 +36,7 @@ def digits(console: Console) -> None:
     issues = model.label_issues()
     right = (issues["suggested"] == y[issues["row"]]).mean()
     wrong = flipped[issues["row"]].mean()
-    note = f"{len(issues)} suspicious labels; {100 * wrong:.0f}% of them are wrong, {100 * right:.0f}% get their true label"
+    note = f"{len(issues)} suspicious labels: {100 * wrong:.0f}% are wrong, {100 * right:.0f}% get their true label"
     _show_issues(console, issues, note, pd.Series(y[issues["row"]], name="truth"))
     console.print(f"({seconds:.0f} s)\n")
 
@@ -56,7 +57,8 @@ def diabetes(console: Console) -> None:
     _compare(console, "mean squared error on 100 test rows", model, error, X[:342][trusted], given[trusted])
     console.print(model.safeness_.status, highlight=False)
     issues = model.label_issues()
-    note = f"{len(issues)} suspicious labels; {100 * wrong[issues['row']].mean():.0f}% of them carry an error"
+    share = f": {100 * wrong[issues['row']].mean():.0f}% carry an error" if len(issues) else ""
+    note = f"{len(issues)} suspicious labels{share}"
     _show_issues(console, issues, note, pd.Series(y[issues["row"]], name="truth"))
 
 
@@ -76,7 +78,7 @@ def _compare(
 ) -> None:
     # The same training on the trusted rows alone is the raw model of a fit whose weak rows are the trusted ones.
     X, y, mask = stack(X_trusted, y_trusted, X_trusted, y_trusted)
-    alone = type(model)(n_outer=1, random_state=0).fit(X, y, trusted=mask).raw_model_
+    alone = clone(model).set_params(n_outer=1, verbose=0).fit(X, y, trusted=mask).raw_model_
     table = Table("trained on", measure)
     table.add_row("raw labels", score(model.raw_model_.predict))
     table.add_row("trusted rows only", score(alone.predict))

@@ -40,6 +40,10 @@ class Design(ABC):
     def gram(self, weight: Tensor) -> Tensor:
         """[X, 1]' diag(weight) [X, 1]  # (d + 1, d + 1)"""
 
+    def normal_equations(self, weight: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """[X, 1]' diag(weight) [X, 1] and [X, 1]' diag(weight) target."""
+        return self.gram(weight), self.rmatmul((weight * target)[:, None])[:, 0]
+
 
 class DenseDesign(Design):
     def __init__(self, X: Tensor, *, mean: Tensor, scale: Tensor) -> None:
@@ -84,10 +88,17 @@ class DenseDesign(Design):
         return out
 
     def gram(self, weight: Tensor) -> Tensor:
-        out = torch.zeros(self.n_columns, self.n_columns, dtype=torch.float64)
+        return self.normal_equations(weight, torch.zeros_like(weight))[0]
+
+    def normal_equations(self, weight: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        # One pass over X serves both.
+        gram = torch.zeros(self.n_columns, self.n_columns, dtype=torch.float64)
+        moment = torch.zeros(self.n_columns, dtype=torch.float64)
         for rows, block in self._blocks():
-            out.addmm_(block.T, block * weight[rows, None])
-        return out
+            weighted = block * weight[rows, None]
+            gram.addmm_(block.T, weighted)
+            moment.addmv_(weighted.T, target[rows])
+        return gram, moment
 
 
 class SparseDesign(Design):

@@ -98,8 +98,8 @@ class PGSClassifier(ClassifierMixin, PGS):
     >>> trusted = np.arange(len(y)) < 300
     >>> noisy = np.where(trusted, y, np.random.RandomState(0).permutation(y))  # the others are mostly wrong
     >>> model = PGSClassifier("softmax", n_outer=3, random_state=0).fit(X, noisy, trusted=trusted)
-    >>> bool(model.score(X[:300], y[:300]) >= model.raw_model_.predict(X[:300]).__eq__(y[:300]).mean())
-    True
+    >>> model.safeness_.fell_back, [s.margin >= 0 for s in model.safeness_.sets]
+    (False, [True, True, True])
     """ + _PARAMETERS.format(
         models='{"auto", "softmax", "mlp"}',
         auto='"mlp", a two-layer network',

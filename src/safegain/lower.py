@@ -28,9 +28,17 @@ class LowerLevel:
     def n_rows(self) -> int:
         return len(self.X)
 
+    def target(self, Q: Tensor, rows: Tensor | None = None) -> Tensor:
+        """What the rows are trained towards."""
+        if rows is not None:
+            Q = Q[rows]
+        if self.base is None:
+            return Q
+        return Q + (self.base if rows is None else self.base[rows])
+
     def value(self, theta: Tensor, w: Tensor, Q: Tensor) -> Tensor:
         z = self.model.outputs(theta, self.X)
-        fit = torch.dot(w, self.loss.value(z, self._target(Q, None))) / self.n_rows
+        fit = torch.dot(w, self.loss.value(z, self.target(Q))) / self.n_rows
         return fit + self.alpha / 2 * torch.dot(self.model.decayed, theta.square())
 
     def gradient(self, theta: Tensor, w: Tensor, Q: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -63,17 +71,10 @@ class LowerLevel:
         H = columns(torch.eye(len(theta), dtype=theta.dtype))
         return (H + H.T) / 2
 
-    def _target(self, Q: Tensor, rows: Tensor | None) -> Tensor:
-        if rows is not None:
-            Q = Q[rows]
-        if self.base is None:
-            return Q
-        return Q + (self.base if rows is None else self.base[rows])
-
     def _batch(self, w: Tensor, Q: Tensor, rows: Tensor | None) -> tuple[Any, Tensor, Tensor]:
         if rows is None:
-            return self.X, (w / self.n_rows)[:, None], self._target(Q, None)
-        return self.X[rows], (w[rows] / len(rows))[:, None], self._target(Q, rows)
+            return self.X, (w / self.n_rows)[:, None], self.target(Q)
+        return self.X[rows], (w[rows] / len(rows))[:, None], self.target(Q, rows)
 
     def _second_order(
         self, theta: Tensor, w: Tensor, Q: Tensor, v: Tensor, rows: Tensor | None
@@ -89,7 +90,7 @@ class LowerLevel:
         return z, zdot, hv.add_(self.model.decayed * v, alpha=self.alpha)
 
     def _mixed(self, z: Tensor, zdot: Tensor, w: Tensor, Q: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]:
-        by_weight = self.loss.by_weight(z, self._target(Q, rows), zdot) / len(z)
+        by_weight = self.loss.by_weight(z, self.target(Q, rows), zdot) / len(z)
         by_target = self.loss.by_target(z, zdot) / len(z)
         weight = w if rows is None else w[rows]
         return by_weight, by_target * (weight if by_target.ndim == 1 else weight[:, None])

@@ -12,45 +12,57 @@ modified, and nothing here is differentiated through.
 
 import math
 import sys
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 _EPS = sys.float_info.epsilon
-_BLOCK = 1 << 18  # entries handled at a time: 2 MiB of float64, so that temporaries stay in the caches
+# Entries handled at a time. Below 2^15 torch works on one thread, in the cache: where threads must meet after
+# every operation instead, a busy machine makes each meeting last a time slice.
+_BLOCK = 32_000
+_SAMPLE = 32  # every 32nd block tells where to start
 
+Block = TypeVar("Block")
 Pair = tuple[float, float]
 
 
-def _root(sums: Callable[[float], Pair], *, target: float, lo: float, hi: float) -> Pair:
+def _root(sums: Callable[[float], Pair], *, target: float, lo: float, hi: float, start: float) -> Pair:
     """Shrink lo <= root <= hi of sum(mu) = target to (root, root), or else to two neighbouring floats.
 
     Where sum(lo) >= target already, that is (lo, lo). Newton's step is exact from anywhere on the linear pieces
     that meet the root. It is taken while it stays inside the bracket and at least halves the step before;
     otherwise bisecting leads to such a piece.
     """
-    mu, last_step = lo, math.inf
+    mu, last_step, lo_is_below = start, math.inf, False
     while hi - lo > _EPS**2:
         value, slope = sums(mu)
         gap = target - value
         if abs(gap) <= 8 * _EPS * abs(target):  # the sum is not known better
             return mu, mu
-        lo, hi = (mu, hi) if gap > 0 else (lo, mu)
+        lo, hi, lo_is_below = (mu, hi, True) if gap > 0 else (lo, mu, lo_is_below)
         trial = mu + gap / slope if slope > 0 else math.inf
         if trial == mu:  # the root is nearer than the next float, which closes the bracket
             trial = math.nextafter(mu, math.copysign(math.inf, gap))
         if not lo < trial < hi or abs(trial - mu) > last_step / 2:
             # The middle, of the exponents while the bracket spans several scales.
             trial = math.sqrt(1 + lo) * math.sqrt(hi) if hi > 4 * (1 + lo) else lo + (hi - lo) / 2
-        if not lo < trial < hi:
+            trial = trial if lo_is_below else lo
+        if lo_is_below and not lo < trial < hi:
             break
         mu, last_step = trial, abs(trial - mu)
     return lo, hi
 
 
-def _dual(sums: Callable[[float, float], Pair], *, target: float, least: float, most: float) -> Pair:
+def _dual(
+    sums: Callable[[Sequence[Block], float, float], Pair],
+    blocks: Sequence[Block],
+    *,
+    target: float,
+    least: float,
+    most: float,
+) -> Pair:
     """The mu = base + rest >= 0 with sum_i g_i((s_i + base) + rest) >= target, where least <= s_i <= most.
 
     In two parts because |s| may be huge: then mu as one float is too coarse, while s_i + base is exact where
@@ -58,8 +70,12 @@ def _dual(sums: Callable[[float, float], Pair], *, target: float, least: float, 
     """
     # From where the first term may start to grow to where the last one has stopped, both rounded outwards.
     lo, hi = max(0.0, (-1 - most) * (1 - 4 * _EPS)), max(0.0, (1 - least) * (1 + 4 * _EPS))
-    base, end = _root(lambda mu: sums(mu, 0.0), target=target, lo=lo, hi=hi)
-    _, rest = _root(lambda mu: sums(base, mu), target=target, lo=0.0, hi=end - base)
+    start, sample = lo, blocks[::_SAMPLE]
+    if len(sample) > 1:
+        share = len(sample) / len(blocks)
+        start = min(hi, sum(_dual(sums, sample, target=share * target, least=least, most=most)))
+    base, end = _root(lambda mu: sums(blocks, mu, 0.0), target=target, lo=lo, hi=hi, start=start)
+    _, rest = _root(lambda mu: sums(blocks, base, mu), target=target, lo=0.0, hi=end - base, start=0.0)
     return base, rest
 
 
@@ -75,20 +91,22 @@ def capped_box(z: Tensor, *, least_sum: float) -> Tensor:
         return torch.ones_like(z)
 
     def weights(part: Tensor, base: float, rest: float) -> Tensor:
-        return part.to(torch.float64, copy=True).add_(base).add_(rest).clamp_(0, 1)
+        moved = part.to(torch.float64, copy=True).add_(base)
+        return (moved.add_(rest) if rest else moved).clamp_(0, 1)
 
-    def sums(base: float, rest: float) -> Pair:
+    def sums(parts: Sequence[Tensor], base: float, rest: float) -> Pair:
         total = slope = 0.0
-        for part in z.split(_BLOCK):
+        for part in parts:
             w = weights(part, base, rest)
             total += float(w.sum())
             slope += float(w.frac_().sign_().sum())  # how many are strictly between 0 and 1
         return total, slope
 
+    parts = z.split(_BLOCK)
     least, most = z.aminmax()
-    base, rest = _dual(sums, target=least_sum, least=float(least), most=float(most))
+    base, rest = _dual(sums, parts, target=least_sum, least=float(least), most=float(most))
     projected = torch.empty_like(z)
-    for part, out in zip(z.split(_BLOCK), projected.split(_BLOCK), strict=True):
+    for part, out in zip(parts, projected.split(_BLOCK), strict=True):
         out.copy_(weights(part, base, rest))
     return projected
 
@@ -175,12 +193,13 @@ def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float) -> Tensor:
         x = ((rows.s + base - 1) + (rows.s_low + rest)).clamp_(-2, 0)
         return x, (rows.leaves - x).clamp_(min=0)
 
-    def sums(base: float, rest: float) -> Pair:
+    def sums(blocks: Sequence[_Rows], base: float, rest: float) -> Pair:
         total = slope = 0.0
         for rows in blocks:
             _, drop = drops(rows, base, rest)
             lost = (slope_changes * drop).sum(dim=0)
-            slope += float(((slope_changes * drop.sign_()).sum(dim=0) * (lost < 1)).sum())
+            inside = drop.sign_().sum(dim=0)
+            slope += float((inside / (inside + 1) * (lost < 1)).sum())
             total -= float(lost.clamp_(max=1).sum())
         return total, slope
 
@@ -191,7 +210,7 @@ def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float) -> Tensor:
         return moved.sub_(tau).clamp_(min=0).T.to(z.dtype)
 
     least, most = torch.cat([rows.s for rows in blocks]).aminmax()
-    base, rest = _dual(sums, target=-n * budget, least=float(least), most=float(most))
+    base, rest = _dual(sums, blocks, target=-n * budget, least=float(least), most=float(most))
     return torch.cat([project(rows, base, rest) for rows in blocks])
 
 

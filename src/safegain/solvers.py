@@ -39,11 +39,10 @@ class ClosedForm(Solver):
     warm = True
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
-        # L is quadratic: its gradient at 0 and its Hessian anywhere give the minimum.
-        zero = torch.zeros_like(start)
-        factor = cholesky(lower.hessian(zero, w, Q))
-        theta = torch.cholesky_solve(-lower.gradient(zero, w, Q)[:, None], factor)[:, 0]
-        return Solution(theta, factor=factor)
+        # L is quadratic with Hessian 2 X'WX / n + alpha; its gradient vanishes where that times theta is 2 X'Wt / n.
+        gram, moment = lower.X.normal_equations(2 / lower.n_rows * w, lower.target(Q))
+        factor = cholesky(gram + lower.alpha * torch.diag(lower.model.decayed))
+        return Solution(torch.cholesky_solve(moment[:, None], factor)[:, 0], factor=factor)
 
 
 @dataclass(frozen=True)

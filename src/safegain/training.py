@@ -173,6 +173,8 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, seed: int) -> _Star
 
 def _upper_level(data: Data, settings: Settings, random: np.random.RandomState) -> UpperLevel:
     def view(columns: Sequence[Any]) -> Any:
+        if data.X.ndim != 2:
+            raise ValueError(f"PerView: views are sets of columns, but rows of X have shape {data.X.shape[1:]}")
         numbers = check_columns(columns, data.feature_names, data.X.shape[1])
         mean = np.asarray(data.X.mean(axis=0), dtype=np.float64).ravel()
         return settings.inputs.view(data.X_search, numbers, mean)
