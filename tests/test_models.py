@@ -190,10 +190,12 @@ def test_conjugate_gradients_solve_and_tell_what_they_met():
     assert cut.iterations == 3
     assert cut.residual == pytest.approx(float((H @ cut.x - b).norm() / b.norm()), rel=1e-6)
     saddle = torch.diag(torch.tensor([2.0, -1.0], dtype=torch.float64))
-    met = conjugate_gradient(lambda p: saddle @ p, torch.tensor([0.1, 1.0], dtype=torch.float64), max_iter=10)
+    b = torch.tensor([0.1, 1.0], dtype=torch.float64)
+    met = conjugate_gradient(lambda p: saddle @ p, b, damping=0.5, max_iter=10)
     assert met.negative_curvature == pytest.approx((2 * 0.01 - 1) / 1.01)
+    assert met.residual == pytest.approx(float((saddle @ met.x + 0.5 * met.x - b).norm() / b.norm()))
     assert conjugate_gradient(lambda p: H @ p, torch.zeros(12, dtype=torch.float64), max_iter=5).iterations == 0
-    close(largest_curvature(lambda p: H @ p, b, iterations=200), 1.2 * torch.linalg.eigvalsh(H)[-1], 1e-6)
+    close(largest_curvature(lambda p: H @ p, solved.x, iterations=200), 1.2 * torch.linalg.eigvalsh(H)[-1], 1e-6)
 
 
 def test_cholesky_mends_rounding_and_refuses_real_negative_curvature():

@@ -241,7 +241,7 @@ def test_simplex_rows_is_exact_at_every_scale(case):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("share", [0.45, 0.7, 0.999])
 def test_capped_box_moves_every_free_weight_by_one_dual(share, dtype):
-    z = normal(2 * projections._BLOCK + 17).to(dtype)
+    z = normal(40 * projections._BLOCK + 17).to(dtype)  # enough blocks to start from a sample of them
     w = capped_box(z, least_sum=share * len(z)).double()
     ulp = torch.finfo(dtype).eps
     free = (w > 0) & (w < 1)
@@ -255,7 +255,7 @@ def test_capped_box_moves_every_free_weight_by_one_dual(share, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
-@pytest.mark.parametrize(("n", "k"), [(30_000, 10), (150_000, 2), (2_000, 200)])
+@pytest.mark.parametrize(("n", "k"), [(110_000, 10), (550_000, 2), (5_500, 200)])
 def test_budgeted_rows_share_one_dual(n, k, share, dtype):
     z, given = normal(n, k).to(dtype), labels(n, k)
     budget = share * float((1 - given_part(simplex_rows(z), given)).double().mean())
@@ -276,25 +276,52 @@ def test_budgeted_rows_share_one_dual(n, k, share, dtype):
     assert abs(float((1 - given_part(q, given)).mean()) / budget - 1) <= (1e-12 if dtype == torch.float64 else 2e-7)
 
 
+@pytest.mark.parametrize("sampled", [-5.0, 0.3, 5.0])
+@pytest.mark.parametrize("others", [-5.0, 0.3, 5.0])
+@pytest.mark.parametrize("fraction", [0.1, 0.6, 0.95])
+def test_a_misleading_sample_misleads_nobody(monkeypatch, fraction, others, sampled):
+    """The dual starts where a sample of the blocks puts it; here the sample is unlike the rest."""
+    monkeypatch.setattr(projections, "_BLOCK", 4)
+    monkeypatch.setattr(projections, "_SAMPLE", 3)
+    shift = torch.full((60,), others, dtype=torch.float64)
+    shift.view(15, 4)[::3] = sampled
+    z = normal(60, scale=0.2) + shift
+    w = capped_box(z, least_sum=60 * fraction)
+    torch.testing.assert_close(w, rational_capped_box(z, 60 * fraction), rtol=0, atol=1e-12)
+    rows = torch.stack([z, torch.zeros_like(z)], dim=1)[:30]
+    given = torch.zeros(30, dtype=torch.int64)
+    q = budgeted_simplex_rows(rows, given, budget=1 - fraction)
+    torch.testing.assert_close(q, rational_budgeted(rows, given, 1 - fraction), rtol=0, atol=1e-12)
+
+
 def test_the_dual_takes_few_sums(monkeypatch):
-    """What makes it fast: a handful of sums on smooth data, no bisecting to a tolerance."""
-    calls, root = [], projections._root
+    """What makes it fast: a handful of sums over all the data, no bisecting to a tolerance."""
+    runs, root = [], projections._root
 
     def counted(sums, **bracket):
-        return root(lambda mu: calls.append(mu) or sums(mu), **bracket)
+        runs.append([])
+        return root(lambda mu: runs[-1].append(mu) or sums(mu), **bracket)
+
+    def full_sums():  # the last two runs are over all the data; before them, those over a sample of its blocks
+        return len(runs[-2]) + len(runs[-1])
 
     monkeypatch.setattr(projections, "_root", counted)
     capped_box(normal(100_000), least_sum=70_000)
-    assert len(calls) <= 8
-    calls.clear()
+    assert full_sums() <= 8
     budgeted_simplex_rows(normal(10_000, 10), labels(10_000, 10), budget=0.3)
-    assert len(calls) <= 8
-    calls.clear()
+    assert full_sums() <= 8
     capped_box(normal(100_000, scale=0.1) - 30, least_sum=10_000)  # the dual is coarser than the weights
-    assert len(calls) <= 16
-    calls.clear()
+    assert full_sums() <= 16
     capped_box(normal(100_000), least_sum=100)  # more than enough weight already
-    assert len(calls) == 1
+    assert full_sums() == 1
+
+    monkeypatch.setattr(projections, "_BLOCK", 1000)
+    capped_box(normal(100_000), least_sum=70_000)
+    assert full_sums() <= 5
+    misleading = torch.full((100, 1000), 2.0, dtype=torch.float64)
+    misleading[:: projections._SAMPLE] = normal(4, 1000) - 5
+    capped_box(misleading.flatten(), least_sum=90_000)  # enough weight, but not in the sample
+    assert full_sums() == 2
 
 
 # --- What every projection promises -----------------------------------------------------------------------------

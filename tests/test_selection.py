@@ -17,9 +17,10 @@ def candidate(step, losses):
     return Candidate(step, torch.zeros(1), Point(torch.ones(1), torch.ones(1)), torch.tensor(losses))
 
 
-def choose(ranks, losses, raw=(1.0, 1.0)):
+def choose(ranks, losses, raw=(1.0, 1.0), trusted=None):
     """A selection that has seen candidates with these losses on two sets and these ranks; ranks[0] is the raw one's."""
-    found = dict(zip([None, *range(len(losses))], ranks, strict=True))
+    steps = [None, *range(len(losses))]
+    found = dict(zip(steps, zip(ranks, trusted or [0.0] * len(ranks), strict=True), strict=True))
     selection = Selection(candidate(None, list(raw)), lambda c: found[c.step])
     for step, pair in enumerate(losses):
         selection.consider(candidate(step, list(pair)))
@@ -29,7 +30,7 @@ def choose(ranks, losses, raw=(1.0, 1.0)):
 def test_the_best_safe_iterate_wins():
     selection = choose([5, 3, 1, 2], [(0.5, 0.5), (0.1, 1.1), (1.0, 0.9)])
     assert selection.best.step == 2  # rank 1 is unsafe on the second set; equal losses are safe
-    told = report(selection, ["a", "b"], [1.0, 4.0], n_rank=30, ended="ran all 3 outer steps")
+    told = report(selection, ["a", "b"], torch.tensor([1.0, 4.0]), n_rank=30, ended="ran all 3 outer steps")
     assert not told.fell_back
     assert (told.sets[1].raw_loss, told.sets[1].new_loss) == (4.0, pytest.approx(3.6))
     assert "smallest margin 0, a" in told.status
@@ -39,12 +40,15 @@ def test_the_best_safe_iterate_wins():
 def test_the_raw_model_stays_if_nothing_is_safe_or_better():
     unsafe = choose([5, 1], [(0.5, 1.5)])
     assert unsafe.best is unsafe.raw
-    assert "no iterate was safe" in report(unsafe, ["a", "b"], [1, 1], n_rank=0, ended="x").status
+    assert "no iterate was safe" in report(unsafe, ["a", "b"], torch.ones(2), n_rank=0, ended="x").status
     no_better = choose([5, 5], [(0.5, 0.5)])
     assert no_better.best is no_better.raw
     assert (
-        "none of the 1 safe iterates ranked better" in report(no_better, ["a", "b"], [1, 1], n_rank=0, ended="x").status
+        "none of the 1 safe iterates ranked better"
+        in report(no_better, ["a", "b"], torch.ones(2), n_rank=0, ended="x").status
     )
+    loses_on_the_whole = choose([5, 1], [(0.5, 0.5)], trusted=[1.0, 1.1])
+    assert loses_on_the_whole.best is loses_on_the_whole.raw
     not_a_number = choose([5, float("nan")], [(float("nan"), 0.5)])
     assert not_a_number.best is not_a_number.raw
 
@@ -52,12 +56,15 @@ def test_the_raw_model_stays_if_nothing_is_safe_or_better():
 def trusted_rows(n=9, classes=True, groups=None):
     y = torch.arange(n) % 3 if classes else torch.linspace(-1, 1, n, dtype=torch.float64)
     names = np.array(["a", "b", "c"]) if classes else None
-    return TrustedRows("X", y, names, groups, lambda columns: tuple(columns), np.random.RandomState(0))
+    group_names = None if groups is None else np.unique(groups)
+    return TrustedRows("X", y, names, groups, group_names, lambda *sets: sets, np.random.RandomState(0))
 
 
 def test_definitions_bind_to_rows_that_sum_to_one():
     groups = np.array([1, 1, 2, 2, 2, 2, 2, 2, 2])
-    definition = Bootstrap(2) + PerClass() + PerGroup() + PerView({"v": [0, 1]}) + MultiMeasure("balanced", "brier")
+    definition = (
+        Bootstrap(2) + PerClass() + PerGroup() + PerView({"v": [0, 1], "u": [2]}) + MultiMeasure("balanced", "brier")
+    )
     assert isinstance(definition, AllOf)
     assert len(definition.parts) == 5
     bound = definition.bind(trusted_rows(groups=groups))
@@ -66,7 +73,7 @@ def test_definitions_bind_to_rows_that_sum_to_one():
     by_name = {r.name: r for r in bound}
     assert by_name["class b"].row_weight.nonzero()[:, 0].tolist() == [1, 4, 7]
     assert by_name["group 1"].row_weight.nonzero()[:, 0].tolist() == [0, 1]
-    assert by_name["view v"].X == (0, 1)
+    assert by_name["view v"].X == ([0, 1], [2])
     assert by_name["measure brier"].measure is MEASURES["brier"]
     counts = by_name["bootstrap 1"].row_weight * 9
     assert torch.equal(counts, counts.round())
@@ -75,7 +82,7 @@ def test_definitions_bind_to_rows_that_sum_to_one():
 
 def test_balanced_counts_every_class_the_same():
     y = torch.tensor([0, 0, 0, 0, 1])
-    trusted = TrustedRows("X", y, np.array(["a", "b"]), None, lambda c: c, np.random.RandomState(0))
+    trusted = TrustedRows("X", y, np.array(["a", "b"]), None, None, lambda *c: c, np.random.RandomState(0))
     (requirement,) = MultiMeasure("balanced").bind(trusted)
     assert requirement.row_weight.tolist() == [0.125] * 4 + [0.5]
 
@@ -89,6 +96,13 @@ def test_definitions_refuse_what_cannot_be():
         MultiMeasure()
     with pytest.raises(ValueError, match="name at least one"):
         PerView({})
+    with pytest.raises(ValueError, match="classes is empty"):
+        PerClass([]).bind(trusted_rows())
+    with pytest.raises(TypeError):
+        Bootstrap() + "PerClass"
+    twice = [r.name for r in (Bootstrap(1) + Bootstrap(2)).bind(trusted_rows())]
+    assert twice == ["bootstrap 1", "bootstrap 1 (2)", "bootstrap 2"]
+    assert len(PerClass(np.array(["a", "c"])).bind(trusted_rows())) == 2
     with pytest.raises(ValueError, match="a regressor has no classes"):
         PerClass().bind(trusted_rows(classes=False))
 
@@ -144,8 +158,12 @@ def test_free_space_keeps_fixed_rows_and_tells_violations():
 def test_held_out_rows_are_stratified_and_leave_every_class_one():
     random = np.random.RandomState(0)
     classes = np.repeat([0, 1, 2], [50, 10, 1])
-    held = hold_out(classes, 61, 0.2, random)
+    held = hold_out([classes], 61, 0.2, random)
     assert np.bincount(classes[held], minlength=3).tolist() == [10, 2, 0]
-    assert len(rank_rows(classes, 61, 0.3, random)) == 0  # 18 rows would not be enough
-    assert len(rank_rows(None, 100, 0.3, random)) == 30 >= ENOUGH
-    assert len(rank_rows(None, 100, 0.0, random)) == 0
+    groups = np.where(np.arange(61) < 2, "rare", "common")
+    for seed in range(20):
+        left = np.delete(np.arange(61), hold_out([classes, groups], 61, 0.6, np.random.RandomState(seed)))
+        assert set(zip(classes[left], groups[left], strict=True)) == set(zip(classes, groups, strict=True))
+    assert len(rank_rows([classes], 61, 0.3, random)) == 0  # 18 rows would not be enough
+    assert len(rank_rows([], 100, 0.3, random)) == 30 >= ENOUGH
+    assert len(rank_rows([], 100, 0.0, random)) == 0

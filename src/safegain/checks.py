@@ -1,9 +1,9 @@
 """What a user hands over, checked and put in order. Each message names the argument, the find and the remedy."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse
 import torch
 from sklearn.utils.validation import validate_data
@@ -21,15 +21,18 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: b
             f"X: sparse rows need a linear model, got model={estimator.model!r}; use model='softmax' or 'ridge', "
             "or hand over X.toarray()"
         )
-    checked = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr" if sparse else False,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        allow_nd=allow_nd,
-    )
+    try:
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr" if sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            allow_nd=allow_nd,
+        )
+    except ValueError as error:
+        raise ValueError(f"X: {error}") from None
     _check_finite(checked, getattr(estimator, "feature_names_in_", None))
     return scipy.sparse.csr_array(checked) if scipy.sparse.issparse(checked) else checked
 
@@ -39,17 +42,17 @@ def _check_finite(X: Rows, names: np.ndarray | None) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()) or np.isfinite(values).all():  # the sum is cheap, and may overflow
             return
-    bad = ~np.isfinite(values)
     if scipy.sparse.issparse(X):
-        column, where = int(X.indices[np.flatnonzero(bad)[0]]), bad
+        column = int(X.indices[~np.isfinite(values)][0])
+        found = values[X.indices == column]
     else:
-        columns = np.flatnonzero(bad.reshape(len(X), -1).any(axis=0))
-        column, where = int(columns[0]), bad.reshape(len(X), -1)[:, columns[0]]
-    kind = "NaN" if np.isnan(values[bad]).any() else "inf"
+        flat = X.reshape(len(X), -1)
+        column = int(np.flatnonzero(~np.isfinite(flat).all(axis=0))[0])
+        found = flat[:, column]
+    counts = f"{int(np.isnan(found).sum())} NaN and {int(np.isinf(found).sum())} inf"
     label = f"column {column}" if names is None else f"column {names[column]!r}"
     raise ValueError(
-        f"X: {label} holds NaN or inf ({kind} found in {int(where.sum())} entries); fill or drop them, for example "
-        "with sklearn.impute.SimpleImputer in a Pipeline"
+        f"X: {label} holds {counts}; fill them, for example with sklearn.impute.SimpleImputer, or drop the rows"
     )
 
 
@@ -60,7 +63,7 @@ def check_trusted(trusted: Any, labelled: np.ndarray) -> np.ndarray:
         trusted = trusted.detach().cpu().numpy()
     trusted = np.asarray(trusted)
     if trusted.ndim != 1:
-        raise ValueError(f"trusted: must be one-dimensional, got shape {trusted.shape}")
+        raise ValueError(f"trusted: must be one-dimensional, got shape {trusted.shape}; pass one entry a row")
     if trusted.dtype == object and all(isinstance(v, bool | np.bool_) for v in trusted):
         trusted = trusted.astype(bool)
     if trusted.dtype == bool:
@@ -70,7 +73,10 @@ def check_trusted(trusted: Any, labelled: np.ndarray) -> np.ndarray:
     elif np.issubdtype(trusted.dtype, np.integer) or not len(trusted):
         mask = _mask_from_numbers(trusted.astype(int), n)
     else:
-        raise ValueError(f"trusted: must be a boolean mask or row numbers, got dtype {trusted.dtype}")
+        raise ValueError(
+            f"trusted: must be a boolean mask or row numbers, got dtype {trusted.dtype}; fill gaps and pass "
+            "trusted.astype(bool)"
+        )
     if mask.sum() < 2:
         raise ValueError(f"trusted: found {int(mask.sum())} trusted rows; at least 2 are needed")
     bare = np.flatnonzero(mask & ~labelled)
@@ -97,17 +103,10 @@ def check_groups(groups: Any, n: int) -> np.ndarray | None:
     groups = np.asarray(groups)
     if groups.ndim != 1 or len(groups) != n:
         raise ValueError(f"groups: needs one entry for each of the {n} rows, got shape {groups.shape}")
+    missing = np.flatnonzero(pd.isna(groups))
+    if len(missing):
+        raise ValueError(f"groups: row {missing[0]} has none; give every row a group, for example 'unknown'")
     return groups
-
-
-def check_columns(columns: Sequence[Any], names: np.ndarray | None, n_columns: int) -> list[int]:
-    """Column numbers of a view, from numbers or names."""
-    known = {} if names is None else {name: i for i, name in enumerate(names)}
-    numbers = [known.get(column, column) for column in columns]
-    for column in numbers:
-        if not isinstance(column, int | np.integer) or not 0 <= column < n_columns:
-            raise ValueError(f"PerView: X has no column {column!r}; name one of its {n_columns} columns")
-    return [int(column) for column in numbers]
 
 
 def check_trained_on(labels: Labels, trusted: np.ndarray) -> None:

@@ -20,17 +20,23 @@ RULES: dict[str, type[UpdateRule]] = {
     "adam": Adam,
 }
 SOLVERS = ("auto", "closed-form", "newton", *RULES)
+MOST_FACTORED = 20_000  # parameters: a Hessian of 3.2 GB
 ENGINES = ("auto", "cholesky", "cg", "neumann", "unrolled", "truncated")
 
 
 def make_model(model: str | torch.nn.Module, X: Rows, inputs: Inputs, *, n_hidden: int, n_classes: int | None) -> Model:
     n_outputs = n_classes or 1
     if isinstance(model, torch.nn.Module):
-        made = Module(model, n_outputs, dtype=inputs.dtype)
-        shape = tuple(made.outputs(made.init(torch.Generator()), inputs.rows(X[:2])).shape)
-        if shape != (len(X[:2]), n_outputs):
+        made, few = Module(model, n_outputs, dtype=inputs.dtype), X[:2]
+        try:
+            shape = tuple(made.outputs(made.init(torch.Generator()), inputs.rows(few)).shape)
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
+            raise ValueError(f"model: the module fails on a batch of shape {few.shape}, with {found}") from error
+        if shape != (len(few), n_outputs):
             wanted = "one output" if n_classes is None else f"{n_classes} logits, one for each class of y"
-            raise ValueError(f"model: the module gives outputs of shape {shape} for 2 rows; it must give {wanted}")
+            found = f"outputs of shape {shape} for {len(few)} rows"
+            raise ValueError(f"model: the module gives {found}; it must give {wanted}")
         return made
     if model in LINEAR:
         return Linear(X.shape[1] + 1, n_outputs)
@@ -52,7 +58,10 @@ def make_solver(
     """The solver by name, its learning rate settled on the raw problem at the start `theta` if none is given."""
     least_squares = isinstance(lower.model, Linear) and isinstance(lower.loss, SquaredError)
     if solver == "auto":
-        solver = "gd" if not isinstance(lower.model, Linear) else "closed-form" if least_squares else "newton"
+        # Normal equations need a (d, d) matrix: for many columns, Newton's products with the rows are cheaper.
+        solver = "gd" if not isinstance(lower.model, Linear) else "newton"
+        if least_squares and lower.model.forms_hessian:
+            solver = "closed-form"
     if solver == "closed-form" and not least_squares:
         raise ValueError("solver: 'closed-form' is for model='ridge'; use 'newton', 'gd' or 'adam' here")
     if solver not in RULES:
@@ -70,6 +79,11 @@ def make_engine(engine: str | Engine, model: Model, solver: Solver) -> Engine:
     """The engine by name or as it is, checked against the solver."""
     made = engine if isinstance(engine, Engine) else _named_engine(engine, model, solver)
     made.check(solver)
+    if isinstance(made, Cholesky) and model.n_parameters > MOST_FACTORED:
+        p = model.n_parameters
+        raise ValueError(
+            f"engine: 'cholesky' would factor a Hessian of {p} x {p}; use 'cg', or 'unrolled' for a network"
+        )
     return made
 
 

@@ -34,10 +34,10 @@ def digits(console: Console) -> None:
     _compare(console, "accuracy on 400 test rows", model, accuracy, X[:1397][trusted], given[trusted])
     console.print(model.safeness_.status, highlight=False)
     issues = model.label_issues()
-    right = (issues["suggested"] == y[issues["row"]]).mean()
-    wrong = flipped[issues["row"]].mean()
-    note = f"{len(issues)} suspicious labels: {100 * wrong:.0f}% are wrong, {100 * right:.0f}% get their true label"
-    _show_issues(console, issues, note, pd.Series(y[issues["row"]], name="truth"))
+    changed = model.corrected_labels_ != given
+    wrong, right = flipped[changed].mean(), (model.corrected_labels_ == y[:1397])[changed].mean()
+    console.print(f"{changed.sum()} labels changed: {wrong:.0%} of them were wrong, {right:.0%} are right now.")
+    _show_issues(console, issues, y)
     console.print(f"({seconds:.0f} s)\n")
 
 
@@ -56,10 +56,7 @@ def diabetes(console: Console) -> None:
 
     _compare(console, "mean squared error on 100 test rows", model, error, X[:342][trusted], given[trusted])
     console.print(model.safeness_.status, highlight=False)
-    issues = model.label_issues()
-    share = f": {100 * wrong[issues['row']].mean():.0f}% carry an error" if len(issues) else ""
-    note = f"{len(issues)} suspicious labels{share}"
-    _show_issues(console, issues, note, pd.Series(y[issues["row"]], name="truth"))
+    _show_issues(console, model.label_issues(), y)
 
 
 def _shuffled(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.random.RandomState]:
@@ -86,10 +83,10 @@ def _compare(
     console.print(table)
 
 
-def _show_issues(console: Console, issues: pd.DataFrame, note: str, truth: pd.Series) -> None:
-    table = Table(*issues.columns, truth.name, title=f"The ten most suspicious of {note}", title_justify="left")
-    for (_, row), true in zip(issues.head(10).iterrows(), truth, strict=False):
-        table.add_row(*(f"{value:.4g}" for value in row), f"{true:.4g}")
+def _show_issues(console: Console, issues: pd.DataFrame, truth: np.ndarray) -> None:
+    table = Table(*issues.columns, "truth", title="The ten most suspicious rows", title_justify="left")
+    for issue in issues.head(10).itertuples(index=False):
+        table.add_row(*(f"{value:.4g}" for value in issue), f"{truth[issue.row]:.4g}")
     console.print(table)
 
 

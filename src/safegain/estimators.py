@@ -30,11 +30,11 @@ _PARAMETERS = """
         columns' scales are more than a hundred times apart.
     solver : {{"auto", "closed-form", "newton", "gd", "momentum", "rmsprop", "adam"}}, default="auto"
         How the lower level is solved: "auto" is "closed-form" for ridge, "newton" for softmax regression, "gd"
-        for all else.
+        for all else, and for ridge with more than 1,500 columns "newton". The next three are for descents only.
     n_inner : int, default=500
         Steps T of a descent.
     lr_inner : float or None, default=None
-        Learning rate of a descent. None is a fifth of one over the largest curvature of the raw problem at the
+        Learning rate of a descent. None is a sixth of one over the largest curvature of the raw problem at the
         start, a tenth of that for "momentum"; 0.001 for "rmsprop" and 0.01 for "adam".
     batch_size : int or None, default=None
         Rows in a step of a descent; None means all.
@@ -135,9 +135,11 @@ class PGSClassifier(ClassifierMixin, PGS):
         self.label_distribution_[~self.trusted_] = outcome.best.point.Q.numpy()
         self.corrected_labels_ = classes[self.label_distribution_.argmax(axis=1)]
 
-    def _doubts(self) -> tuple[np.ndarray, np.ndarray]:
-        kept = self.label_distribution_[np.arange(len(self._labels)), self._labels.numbers]
-        return 1 - (self.sample_weight_ + kept) / 2, self.label_distribution_.max(axis=1)
+    def _alternatives(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        rows, others = np.arange(len(self._labels)), self.label_distribution_.copy()
+        kept = others[rows, self._labels.numbers]
+        others[rows, self._labels.numbers] = -1
+        return kept, self.classes_[others.argmax(axis=1)], others.max(axis=1)
 
 
 class PGSRegressor(RegressorMixin, PGS):
@@ -180,7 +182,7 @@ class PGSRegressor(RegressorMixin, PGS):
         start[weak] = np.where(labels.labelled[weak], start[weak], predicted)
         self.corrected_labels_ = start + self.label_shift_
 
-    def _doubts(self) -> tuple[np.ndarray, np.ndarray]:
-        # How much of a normal error of the labels' spread lies beyond the shift: 1 without a shift, 0.05 at two sd.
+    def _alternatives(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        # What a normal error of the labels' own spread has beyond the shift: 1 without a shift, 0.05 at two sd.
         kept = erfc(np.abs(self.label_shift_) / (2**0.5 * self._labels.scale))
-        return 1 - (self.sample_weight_ + kept) / 2, 1 - kept
+        return kept, self.corrected_labels_, 1 - kept

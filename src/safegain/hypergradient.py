@@ -45,6 +45,9 @@ class Cholesky(Engine):
 
     damping: float = 0.0
 
+    def __post_init__(self) -> None:
+        _check(self.damping >= 0, "Cholesky: damping must not be negative", self.damping)
+
     def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
         factor = solution.factor
         if factor is None or self.damping:
@@ -60,6 +63,11 @@ class ConjugateGradient(Engine):
     damping: float = 0.0
     tol: float = 1e-10
     max_iter: int = 500
+
+    def __post_init__(self) -> None:
+        _check(self.damping >= 0, "ConjugateGradient: damping must not be negative", self.damping)
+        _check(self.tol > 0, "ConjugateGradient: tol must be positive", self.tol)
+        _check(self.max_iter >= 1, "ConjugateGradient: max_iter must be at least 1", self.max_iter)
 
     def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
         solved = conjugate_gradient(
@@ -86,6 +94,10 @@ class Neumann(Engine):
     terms: int = 20
     step: float | None = None
 
+    def __post_init__(self) -> None:
+        _check(self.terms >= 1, "Neumann: terms must be at least 1", self.terms)
+        _check(self.step is None or self.step > 0, "Neumann: step must be positive or None", self.step)
+
     def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
         def hvp(p: Tensor) -> Tensor:
             return lower.hvp(solution.theta, w, Q, p)
@@ -106,6 +118,9 @@ class Unrolled(Engine):
 
     last: int | None = None
 
+    def __post_init__(self) -> None:
+        _check(self.last is None or self.last >= 1, "Unrolled: last must be at least 1 or None", self.last)
+
     @property
     def tail(self) -> int | None:  # type: ignore[override]
         return self.last
@@ -113,8 +128,8 @@ class Unrolled(Engine):
     def check(self, solver: Solver) -> None:
         if not isinstance(solver, Descent):
             raise ValueError(
-                "engine='unrolled' walks back over the steps of a descent: use solver='gd', 'momentum', "
-                "'rmsprop' or 'adam', or an implicit engine ('cholesky', 'cg', 'neumann')"
+                "engine: 'unrolled' and 'truncated' walk back over the steps of a descent; use solver='gd', "
+                "'momentum', 'rmsprop' or 'adam', or an implicit engine: 'cholesky', 'cg' or 'neumann'"
             )
 
     def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
@@ -136,6 +151,11 @@ class Unrolled(Engine):
                 gw.index_add_(0, rows, dw)
                 gQ.index_add_(0, rows, dQ)
         return Hypergradient(gw, gQ)
+
+
+def _check(holds: bool, rule: str, found: object) -> None:
+    if not holds:
+        raise ValueError(f"{rule}, got {found}")
 
 
 def _implicit(

@@ -29,29 +29,32 @@ class Inputs:
 
     def rows(self, X: Rows) -> Any:
         if self.linear:
-            assert self.mean is not None
-            assert self.scale is not None
-            if scipy.sparse.issparse(X):
-                return SparseDesign(X, scale=self.scale)
-            return DenseDesign(as_tensor(X), mean=self.mean, scale=self.scale)
+            return self._design(X)
         tensor = as_tensor(X)
         if self.mean is None or self.scale is None:
             return tensor.to(self.dtype)
         return ((tensor - self.mean) / self.scale).to(self.dtype)
 
-    def view(self, X: Rows, columns: Sequence[int], fill: np.ndarray) -> Any:
-        """Rows with every column but `columns` replaced by its value in `fill`, a row of training means."""
-        others = np.setdiff1d(np.arange(X.shape[1]), np.asarray(columns))
+    def filled(self, X: Rows, columns: Sequence[int], fill: np.ndarray) -> Any:
+        """Rows with `columns` replaced by their values in `fill`, a row of training means."""
         if scipy.sparse.issparse(X):
-            keep = np.ones(X.shape[1])
-            keep[others] = 0
-            kept = scipy.sparse.csr_array(X @ scipy.sparse.diags_array(keep))
-            offset = torch.from_numpy(np.where(keep, 0.0, fill))
-            assert self.scale is not None
-            return SparseDesign(kept, scale=self.scale, offset=offset)
-        filled = np.array(X)
-        filled[:, others] = fill[others]
+            kept = np.ones(X.shape[1])
+            kept[columns] = 0
+            return self._design(
+                X @ scipy.sparse.diags_array(kept), constant=torch.from_numpy(np.where(kept, 0.0, fill))
+            )
+        filled: np.ndarray = np.array(X)
+        filled[:, columns] = fill[columns]
         return self.rows(filled)
+
+    def _design(self, X: Rows, *, constant: Tensor | float = 0.0) -> Any:
+        """Sparse rows keep their zeros; what is to be added to every row, the mean's negative too, is an offset."""
+        assert self.mean is not None
+        assert self.scale is not None
+        if not scipy.sparse.issparse(X):
+            return DenseDesign(as_tensor(X), mean=self.mean, scale=self.scale)
+        offset = constant - self.mean
+        return SparseDesign(scipy.sparse.csr_array(X), scale=self.scale, offset=offset if offset.any() else None)
 
 
 def fit_inputs(X: Rows, *, model: str, scaling: str) -> Inputs:
@@ -64,22 +67,22 @@ def fit_inputs(X: Rows, *, model: str, scaling: str) -> Inputs:
     """
     linear = model in ("ridge", "softmax")
     dtype = torch.float32 if X.dtype == np.float32 and not linear else torch.float64
-    if scaling == "auto":
+    automatic = scaling == "auto"
+    if automatic:
         scaling = {"mlp": "common", "module": "none"}.get(model, "column")
-        automatic = scaling == "common"
-    else:
-        automatic = False
     if X.ndim != 2 or (scaling == "none" and not linear):
         return Inputs(linear, dtype, None, None)
     mean, scale = column_scale(X if scipy.sparse.issparse(X) else as_tensor(X))
+    varying = scale[scale > 0]
     if scaling == "none":
         return Inputs(linear, dtype, torch.zeros_like(mean), torch.ones_like(scale))
-    if automatic and scale.max() > MIXED_UNITS * scale.median():
+    if automatic and len(varying) and varying.max() > MIXED_UNITS * varying.median():
         scaling = "column"
-    if scaling == "common":
-        scale = scale.square().mean().sqrt()
+    if scaling == "common" and len(varying):
+        scale = varying.square().mean().sqrt().expand(len(scale))
+    scale = torch.where(scale > 0, scale, 1.0)  # a constant column becomes a column of zeros
     if model == "mlp":
-        scale = scale * (X.shape[1] ** 0.5 / PACE)  # rows of mean square norm PACE^2
+        scale = scale * (max(len(varying), 1) ** 0.5 / PACE)  # rows of mean square norm PACE^2
     return Inputs(linear, dtype, mean, scale)
 
 
@@ -88,3 +91,21 @@ def as_tensor(X: np.ndarray) -> Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         return torch.from_numpy(np.ascontiguousarray(X))
+
+
+def view_columns(columns: Sequence[Any], names: np.ndarray | None, n_columns: int) -> list[int]:
+    """Column numbers of a view, from numbers or from names of a data frame's columns."""
+    known = {} if names is None else {name: i for i, name in enumerate(names)}
+    numbers = [] if isinstance(columns, str) else [known.get(column, column) for column in columns]
+    for column in numbers:
+        if (
+            isinstance(column, bool | np.bool_)
+            or not isinstance(column, int | np.integer)
+            or not 0 <= column < n_columns
+        ):
+            raise ValueError(
+                f"PerView: X has no column {column!r}; name some of its {n_columns} columns by number or name"
+            )
+    if not numbers:
+        raise ValueError(f"PerView: {columns!r} names no column; give a list of column numbers or names")
+    return [int(column) for column in numbers]

@@ -33,14 +33,17 @@ def classification_labels(y: Any) -> Labels:
     estimators, unless -1 and 1 are all there is: that is how two classes are often written.
     """
     _check_categories(y)
-    given = _as_array(y)
+    given = as_array(y)
     missing = pd.isna(given)
     present = given[~missing]
     if not len(present):
         raise ValueError("y: no row has a label; a classifier needs labels of at least two classes")
     if present.dtype == object and all(isinstance(value, int | float | np.number) for value in present):
         present = np.array(present.tolist())  # numbers that came as objects because of a None among them
-    check_classification_targets(present)
+    try:
+        check_classification_targets(present)
+    except ValueError as error:
+        raise ValueError(f"y: {error} Use PGSRegressor for numbers, or one type of label for classes.") from None
     classes, inverse = np.unique(present, return_inverse=True)
     numbers = np.full(len(given), -1)
     numbers[~missing] = inverse
@@ -57,7 +60,7 @@ def classification_labels(y: Any) -> Labels:
 
 def regression_labels(y: Any) -> Labels:
     """NaN or None is no label. Numbers are standardised, so that learning rates mean the same for every y."""
-    given = _as_array(y)
+    given = as_array(y)
     try:
         given = np.where(pd.isna(given), np.nan, given).astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -85,7 +88,8 @@ def _check_categories(y: Any) -> None:
             )
 
 
-def _as_array(y: Any) -> np.ndarray:
+def as_array(y: Any) -> np.ndarray:
+    """Labels as one array in which a missing one is still recognisable."""
     if y is None:
         raise ValueError("y: this estimator requires y to be passed, but the target y is None")
     if isinstance(y, torch.Tensor):

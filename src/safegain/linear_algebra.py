@@ -7,6 +7,10 @@ import torch
 from torch import Tensor
 
 
+class IndefiniteHessian(ValueError):
+    """An implicit engine was asked for at a point that is not a minimum."""
+
+
 def cholesky(H: Tensor, *, repair: bool = False) -> Tensor:
     """Lower factor of H. `repair` adds the smallest tried multiple of the identity that makes H definite."""
     factor, info = torch.linalg.cholesky_ex(H)
@@ -19,8 +23,8 @@ def cholesky(H: Tensor, *, repair: bool = False) -> Tensor:
         if not info:
             return factor
         shift *= 10 if repair else 4
-    raise ValueError(
-        "the Hessian of the lower level is not positive definite at this solution: raise alpha, give the "
+    raise IndefiniteHessian(
+        "engine: the Hessian of the lower level is not positive definite at this solution: raise alpha, give the "
         "engine a damping, or use engine='unrolled', which needs no inverse"
     )
 
@@ -30,7 +34,7 @@ class Solved:
     x: Tensor
     residual: float  # |Hx - b| / |b|
     iterations: int
-    negative_curvature: float | None  # p'Hp / p'p of the direction that ended the iteration, if one did
+    negative_curvature: float | None  # p'Hp / p'p, without damping, of the direction that ended it, if one did
 
 
 def conjugate_gradient(
@@ -38,7 +42,6 @@ def conjugate_gradient(
     b: Tensor,
     *,
     damping: float = 0.0,
-    start: Tensor | None = None,
     tol: float = 1e-10,
     max_iter: int,
 ) -> Solved:
@@ -50,16 +53,15 @@ def conjugate_gradient(
     scale = float(b.norm())
     if scale == 0:
         return Solved(torch.zeros_like(b), 0.0, 0, None)
-    x = torch.zeros_like(b) if start is None else start.clone()
-    r = b.clone() if start is None else b - apply(x) - damping * x
+    x, r = torch.zeros_like(b), b.clone()
     p, rr = r.clone(), torch.dot(r, r)
     negative, iteration = None, 0
     while iteration < max_iter and float(rr) > (tol * scale) ** 2:
         Hp = apply(p) + damping * p
         curvature = torch.dot(p, Hp)
         if curvature <= 0:
-            negative = float(curvature / torch.dot(p, p))
-            x = b.clone() if iteration == 0 and start is None else x
+            negative = float(curvature / torch.dot(p, p)) - damping
+            x = b.clone() if iteration == 0 else x
             break
         step = rr / curvature
         x.add_(step * p)
@@ -67,7 +69,9 @@ def conjugate_gradient(
         rr, before = torch.dot(r, r), rr
         p = r + rr / before * p
         iteration += 1
-    return Solved(x, float(rr) ** 0.5 / scale, iteration, negative)
+    # One more product for the residual that x has; the recursion's own drifts away from it.
+    residual = float((apply(x) + damping * x - b).norm()) / scale
+    return Solved(x, residual, iteration, negative)
 
 
 def largest_curvature(apply: Callable[[Tensor], Tensor], start: Tensor, *, iterations: int = 15) -> float:

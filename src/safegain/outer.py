@@ -14,6 +14,7 @@ from torch import Tensor
 
 from safegain.descent import Adam
 from safegain.hypergradient import Engine
+from safegain.linear_algebra import IndefiniteHessian
 from safegain.lower import LowerLevel
 from safegain.search_space import SearchSpace
 from safegain.selection import Candidate, Selection
@@ -54,6 +55,7 @@ def search(
     parameters = space.start()
     states = [rule.init(parameter) for parameter in parameters]
     history: list[Record] = []
+    raw, units = selection.raw.losses, upper.units
     began = time.perf_counter()
     for step in range(steps + 1):
         point = space.point(parameters)
@@ -64,31 +66,35 @@ def search(
         candidate = Candidate(step, solution.theta, point, losses)
         record: Record = {
             "step": step,
-            "objective": float(upper.objective(losses, selection.raw.losses)),
-            "margins": dict(zip(upper.names, (selection.raw.losses - losses).tolist(), strict=True)),
+            "objective": float(upper.objective(losses * units, raw * units)),
+            "margins": dict(zip(upper.names, ((raw - losses) * units).tolist(), strict=True)),
             "violation": space.violation(point),
             **selection.consider(candidate),
             **solution.report,
         }
-        if not torch.isfinite(losses).all():
-            return Ended(history, step, f"stopped at outer step {step}: the inner solver diverged, lower lr_inner")
-        if step < steps:
-            v = upper.gradient(solution.theta, selection.raw.losses)
-            gradient = engine.hypergradient(lower, solution, point.w, point.Q, v)
-            record |= gradient.report
-            pulled = space.pull(parameters, gradient.w, gradient.Q)
-            if not all(bool(torch.isfinite(g).all()) for g in pulled):
-                return Ended(history, step, f"stopped at outer step {step}: the hypergradient is not finite")
-            moved = [
-                rule.step(parameter, state, g * lower.n_rows, step + 1)
-                for parameter, state, g in zip(parameters, states, pulled, strict=True)
-            ]
-            states = [state for _, state in moved]
-            parameters = space.project(tuple(parameter for parameter, _ in moved))
+        stop = "" if torch.isfinite(losses).all() else "the inner solver diverged, lower lr_inner"
+        if step < steps and not stop:
+            v = upper.gradient(solution.theta, raw)
+            try:
+                gradient = engine.hypergradient(lower, solution, point.w, point.Q, v)
+            except IndefiniteHessian as error:
+                if step == 0:
+                    raise  # nothing is lost yet, and no later step would fare better
+                stop = str(error)
+            else:
+                record |= gradient.report
+                pulled = space.pull(parameters, gradient.w, gradient.Q)
+                if all(bool(torch.isfinite(g).all()) for g in pulled):
+                    moves = zip(parameters, states, pulled, strict=True)
+                    moved = [rule.step(p, state, g * lower.n_rows, step + 1) for p, state, g in moves]
+                    parameters = space.project(tuple(p for p, _ in moved))
+                    states = [state for _, state in moved]
+                else:
+                    stop = "the hypergradient is not finite"
         theta = solution.theta if solver.warm else theta
         record["seconds"] = time.perf_counter() - began
         history.append(record)
         wishes = [callback(record) for callback in callbacks]  # every callback sees every record
-        if any(wishes):
-            return Ended(history, step, f"stopped by a callback after outer step {step}")
+        if stop or any(wishes):
+            return Ended(history, step, f"stopped at outer step {step}: {stop or 'a callback asked for it'}")
     return Ended(history, steps, f"ran all {steps} outer steps")

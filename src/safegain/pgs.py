@@ -11,7 +11,7 @@ import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from safegain.checks import check_groups, check_rows, check_trained_on, check_trusted
 from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model
@@ -127,7 +127,8 @@ class PGS(BaseEstimator, ABC):
         self._validate_params()
         random = check_random_state(self.random_state)
         rows, labels = self._rows(X, reset=True), self._labels_of(y)
-        check_consistent_length(rows, labels.numbers)
+        if len(labels) != rows.shape[0]:
+            raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
         if trusted is None:
             mask = stand_in_trusted(labels, self.validation_fraction, random)
         else:
@@ -153,7 +154,7 @@ class PGS(BaseEstimator, ABC):
     ) -> Data:
         """Weak rows; trusted rows for the search; trusted rows for ranking its iterates."""
         trusted = np.flatnonzero(mask)
-        strata = None if labels.strata is None else labels.strata[trusted]
+        strata = [part[trusted] for part in (labels.strata, groups) if part is not None]
         held = rank_rows(strata, len(trusted), self.selection_fraction, random)
         search, rank = np.delete(trusted, held), trusted[held]
         return Data(
@@ -165,6 +166,7 @@ class PGS(BaseEstimator, ABC):
             y_rank=torch.from_numpy(labels.numbers[rank]) if len(rank) else None,
             classes=labels.classes,
             groups=None if groups is None else groups[search],
+            group_names=None if groups is None else np.unique(groups),
             feature_names=getattr(self, "feature_names_in_", None),
         )
 
@@ -222,8 +224,8 @@ class PGS(BaseEstimator, ABC):
     def _store_labels(self, outcome: Outcome) -> None: ...
 
     @abstractmethod
-    def _doubts(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each row, how suspicious its given label is and how sure the suggested one, both in [0, 1]."""
+    def _alternatives(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For each row, how much of its given label is left, the best other label, and how sure that one is."""
 
     @property
     def _model_name(self) -> str | torch.nn.Module:
@@ -235,20 +237,22 @@ class PGS(BaseEstimator, ABC):
         return check_rows(self, X, reset=reset, sparse=not own_module and name in LINEAR, allow_nd=own_module)
 
     def label_issues(self) -> pd.DataFrame:
-        """Weak rows whose label is more likely wrong than right, most suspicious first.
+        """The labelled weak rows that the search touched, most suspicious first.
 
-        Columns: row (its number in the X of `fit`), given, suggested, confidence, weight.
+        Columns: row (its number in the X of `fit`), given, suggested (the most likely other label), confidence (in
+        the suggested one, in [0, 1]), weight. Suspicion is one minus the mean of the row's weight and of what is left
+        of its label.
         """
         check_is_fitted(self)
-        suspicion, confidence = self._doubts()
-        suspicion = np.where(self._labels.labelled & ~self.trusted_, suspicion, 0)
+        kept, suggested, confidence = self._alternatives()
+        suspicion = np.where(self._labels.labelled & ~self.trusted_, 1 - (self.sample_weight_ + kept) / 2, 0)
         order = np.lexsort((-confidence, -suspicion))
-        rows = order[suspicion[order] > 0.5]
+        rows = order[suspicion[order] > 0]
         return pd.DataFrame(
             {
                 "row": rows,
                 "given": self._labels.given[rows],
-                "suggested": self.corrected_labels_[rows],
+                "suggested": suggested[rows],
                 "confidence": confidence[rows],
                 "weight": self.sample_weight_[rows],
             }

@@ -46,9 +46,12 @@ def _root(sums: Callable[[float], Pair], *, target: float, lo: float, hi: float,
         if trial == mu:  # the root is nearer than the next float, which closes the bracket
             trial = math.nextafter(mu, math.copysign(math.inf, gap))
         if not lo < trial < hi or abs(trial - mu) > last_step / 2:
-            # The middle, of the exponents while the bracket spans several scales.
-            trial = math.sqrt(1 + lo) * math.sqrt(hi) if hi > 4 * (1 + lo) else lo + (hi - lo) / 2
-            trial = trial if lo_is_below else lo
+            if not lo_is_below:
+                trial = lo
+            elif hi > 4 * (1 + lo):  # several scales: the middle of the exponents
+                trial = math.sqrt(1 + lo) * math.sqrt(hi)
+            else:
+                trial = lo + (hi - lo) / 2
         if lo_is_below and not lo < trial < hi:
             break
         mu, last_step = trial, abs(trial - mu)

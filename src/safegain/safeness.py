@@ -8,8 +8,9 @@ is all there is to a requirement, so bootstrap samples, classes, groups, views a
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ class TrustedRows:
     y: Tensor  # (nv,) class numbers, or standardised labels
     classes: np.ndarray | None  # names of the classes; None in regression
     groups: np.ndarray | None  # (nv,)
-    view: Callable[[Sequence[Any]], Any]  # columns to keep -> X with all others at their training mean
+    group_names: np.ndarray | None  # of all rows, trusted or not
+    without: Callable[[Sequence[Any], Sequence[Any]], Any]  # own and other columns -> X, the others at their mean
     random: np.random.RandomState
 
     @property
@@ -48,6 +50,8 @@ class Safeness(ABC):
     def bind(self, trusted: TrustedRows) -> list[Requirement]: ...
 
     def __add__(self, other: "Safeness") -> "AllOf":
+        if not isinstance(other, Safeness):
+            return NotImplemented
         return AllOf((*_parts(self), *_parts(other)))
 
 
@@ -58,7 +62,13 @@ class AllOf(Safeness):
     parts: tuple[Safeness, ...]
 
     def bind(self, trusted: TrustedRows) -> list[Requirement]:
-        return [requirement for part in self.parts for requirement in part.bind(trusted)]
+        bound = [requirement for part in self.parts for requirement in part.bind(trusted)]
+        seen: Counter[str] = Counter()
+        for i, requirement in enumerate(bound):
+            seen[requirement.name] += 1
+            if seen[requirement.name] > 1:  # two Bootstraps, say: every set keeps a name of its own
+                bound[i] = replace(requirement, name=f"{requirement.name} ({seen[requirement.name]})")
+        return bound
 
 
 @dataclass(frozen=True)
@@ -92,16 +102,16 @@ class PerClass(Safeness):
     def bind(self, trusted: TrustedRows) -> list[Requirement]:
         if trusted.classes is None:
             raise ValueError("PerClass: a regressor has no classes; use PerGroup with groups of your own")
-        names = list(trusted.classes)
-        for name in self.classes or ():
+        names = trusted.classes.tolist()
+        wanted = names if self.classes is None else list(self.classes)
+        for name in wanted:
             if name not in names or not (trusted.y == names.index(name)).any():
-                raise ValueError(f"PerClass: no trusted row has class {name!r}; label one, or leave it out")
-        wanted = range(len(names)) if self.classes is None else [names.index(name) for name in self.classes]
-        members = [(names[c], trusted.y == c) for c in wanted]
+                raise ValueError(f"PerClass: no trusted row has class {name!r}; label one, or name the classes to keep")
+        if not wanted:
+            raise ValueError("PerClass: classes is empty; name at least one class, or pass None for all")
         return [
-            Requirement(f"class {name}", trusted.X, _uniform(rows), trusted.measure)
-            for name, rows in members
-            if rows.any()
+            Requirement(f"class {name}", trusted.X, _uniform(trusted.y == names.index(name)), trusted.measure)
+            for name in wanted
         ]
 
 
@@ -110,17 +120,20 @@ class PerGroup(Safeness):
     """Not worse on the trusted rows of each group; `fit` takes the groups of all rows as `groups`."""
 
     def bind(self, trusted: TrustedRows) -> list[Requirement]:
-        if trusted.groups is None:
+        if trusted.groups is None or trusted.group_names is None:
             raise ValueError("PerGroup: needs the group of every row: fit(X, y, trusted=..., groups=...)")
+        bare = np.setdiff1d(trusted.group_names, trusted.groups).tolist()
+        if bare:
+            raise ValueError(f"PerGroup: no trusted row is in group {bare[0]!r}; label one, or merge it with another")
         return [
             Requirement(f"group {g}", trusted.X, _uniform(torch.from_numpy(trusted.groups == g)), trusted.measure)
-            for g in np.unique(trusted.groups)
+            for g in trusted.group_names
         ]
 
 
 @dataclass(frozen=True)
 class PerView(Safeness):
-    """Not worse on each named set of columns alone, all other columns held at their training mean."""
+    """Not worse on each named set of columns, with the other views' columns held at their training mean."""
 
     views: Mapping[str, Sequence[Any]]
 
@@ -131,9 +144,12 @@ class PerView(Safeness):
     def bind(self, trusted: TrustedRows) -> list[Requirement]:
         everyone = _uniform(torch.ones(len(trusted.y), dtype=torch.bool))
         return [
-            Requirement(f"view {name}", trusted.view(columns), everyone, trusted.measure)
-            for name, columns in self.views.items()
+            Requirement(f"view {name}", trusted.without(own, self._others(name)), everyone, trusted.measure)
+            for name, own in self.views.items()
         ]
+
+    def _others(self, name: str) -> list[Any]:
+        return [column for other, columns in self.views.items() if other != name for column in columns]
 
 
 @dataclass(frozen=True, init=False)

@@ -1,8 +1,8 @@
 """Which iterate is handed back: the best one that is safe on every validation set, or the raw model.
 
 Iterates are ranked by their loss on trusted rows that the hypergradient never saw, where there are enough of
-them, and by their mean loss over the validation sets where there are not. The raw model is the incumbent: an
-iterate has to be safe and to rank strictly better to replace it.
+them, and on all trusted rows where there are not. The raw model is the incumbent: to replace it, an iterate
+must lose on no validation set and not on the trusted rows as a whole, and rank strictly better.
 """
 
 from collections.abc import Callable
@@ -25,19 +25,20 @@ class Candidate:
 @dataclass
 class Selection:
     raw: Candidate
-    rank: Callable[[Candidate], float]
+    rank: Callable[[Candidate], tuple[float, float]]  # loss on the ranking rows, and on all trusted rows
     best: Candidate = field(init=False)
     best_rank: float = field(init=False)
     n_safe: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        self.best, self.best_rank = self.raw, self.rank(self.raw)
+        self.best = self.raw
+        self.best_rank, self._raw_trusted = self.rank(self.raw)
 
     def consider(self, candidate: Candidate) -> dict[str, Any]:
         """Keep the candidate if it is safe and better than what is kept; say what was found."""
-        safe = bool((candidate.losses <= self.raw.losses).all())
-        rank = self.rank(candidate)
-        self.n_safe += safe
+        rank, trusted = self.rank(candidate)
+        safe = bool((candidate.losses <= self.raw.losses).all()) and trusted <= self._raw_trusted
+        self.n_safe += safe and candidate.theta is not self.raw.theta  # the search may start at the raw model
         if safe and rank < self.best_rank:
             self.best, self.best_rank = candidate, rank
         return {"safe": safe, "rank_loss": rank}
@@ -71,19 +72,19 @@ class SafenessReport:
         return "\n".join([self.status, *rows])
 
 
-def report(selection: Selection, names: list[str], unit: list[float], *, n_rank: int, ended: str) -> SafenessReport:
-    """Put the outcome into numbers and one sentence. `unit` converts each loss to the user's units."""
+def report(selection: Selection, names: list[str], units: Tensor, *, n_rank: int, ended: str) -> SafenessReport:
+    """Put the outcome into numbers and one sentence. `units` convert each loss to the user's units."""
     best, raw = selection.best, selection.raw
     sets = tuple(
         SetMargin(name, r * u, b * u, (r - b) * u)
-        for name, u, r, b in zip(names, unit, raw.losses.tolist(), best.losses.tolist(), strict=True)
+        for name, u, r, b in zip(names, units.tolist(), raw.losses.tolist(), best.losses.tolist(), strict=True)
     )
-    ranked = f"{n_rank} trusted rows that the search did not use" if n_rank else "the validation sets themselves"
+    ranked = f"{n_rank} trusted rows that the search did not use" if n_rank else "the trusted rows"
     if best is raw:
         reason = (
             f"none of the {selection.n_safe} safe iterates ranked better on {ranked}"
             if selection.n_safe
-            else f"no iterate was safe on all {len(names)} validation sets"
+            else f"no iterate was safe on all {len(names)} validation sets and the trusted rows as a whole"
         )
         status = f"Fell back: {reason}, so this is the raw model itself; the search {ended}."
     else:

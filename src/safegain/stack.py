@@ -7,6 +7,8 @@ import pandas as pd
 import scipy.sparse
 import torch
 
+from safegain.labels import as_array
+
 
 def stack(X: Any, y: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, Any, np.ndarray]:
     """(X, y, trusted) for `fit`, weak rows first. Data frames stay data frames, sparse rows stay sparse.
@@ -38,9 +40,7 @@ def _length(rows: Any) -> int:
 
 
 def _join_labels(y: Any, y_trusted: Any) -> np.ndarray:
-    parts = [
-        np.asarray(part, dtype=object if isinstance(part, list) and None in part else None) for part in (y, y_trusted)
-    ]
+    parts = [as_array(part) for part in (y, y_trusted)]
     if {part.dtype.kind for part in parts} <= set("iufb"):
         return np.concatenate(parts)
     # Text beside NaN or numbers: objects, so that a NaN stays a NaN and does not become the text "nan".

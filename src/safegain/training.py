@@ -11,10 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.checks import check_columns
 from safegain.configure import make_engine, make_solver
 from safegain.hypergradient import Engine
-from safegain.inputs import Inputs, Rows
+from safegain.inputs import Inputs, Rows, view_columns
 from safegain.losses import CrossEntropy, SquaredError
 from safegain.lower import LowerLevel
 from safegain.measures import task_measure
@@ -39,6 +38,7 @@ class Data:
     y_rank: Tensor | None
     classes: np.ndarray | None
     groups: np.ndarray | None  # of the search rows
+    group_names: np.ndarray | None  # of all rows
     feature_names: np.ndarray | None
 
     @property
@@ -84,12 +84,13 @@ def run(
 ) -> Outcome:
     """`unit` is one standard deviation of the label in the user's units: losses inside are standardised."""
     theta = settings.model.init(torch.Generator().manual_seed(random.randint(2**31)))
-    upper = _upper_level(data, settings, random)
+    upper = _upper_level(data, settings, random, unit)
     start = _start(data, settings, theta, seed=random.randint(2**31))
     raw = Candidate(None, start.raw.theta, start.raw_point, upper.losses(start.raw.theta))
     if not torch.isfinite(raw.losses).all():
-        raise ValueError("lr_inner: training on the raw labels diverged; lower lr_inner, or scale X")
-    selection = Selection(raw, _ranking(data, settings))
+        found = f"its loss on trusted rows is {float(raw.losses.max())}"
+        raise ValueError(f"lr_inner: training on the raw labels diverged, {found}; lower lr_inner, or scale X and y")
+    selection = Selection(raw, _ranking(data, settings, upper))
     ended = search(
         start.lower,
         upper,
@@ -106,7 +107,7 @@ def run(
     safeness = report(
         selection,
         upper.names,
-        [unit**requirement.measure.unit for requirement in upper.requirements],
+        upper.units,
         n_rank=0 if data.y_rank is None else len(data.y_rank),
         ended=ended.status,
     )
@@ -171,24 +172,34 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, seed: int) -> _Star
     return _Start(lower, space, solver, engine, raw, Point(labelled.to(dtype), Q))
 
 
-def _upper_level(data: Data, settings: Settings, random: np.random.RandomState) -> UpperLevel:
-    def view(columns: Sequence[Any]) -> Any:
+def _upper_level(data: Data, settings: Settings, random: np.random.RandomState, unit: float) -> UpperLevel:
+    def without(kept: Sequence[Any], others: Sequence[Any]) -> Any:
         if data.X.ndim != 2:
             raise ValueError(f"PerView: views are sets of columns, but rows of X have shape {data.X.shape[1:]}")
-        numbers = check_columns(columns, data.feature_names, data.X.shape[1])
-        mean = np.asarray(data.X.mean(axis=0), dtype=np.float64).ravel()
-        return settings.inputs.view(data.X_search, numbers, mean)
+        own, foreign = (view_columns(part, data.feature_names, data.X.shape[1]) for part in (kept, others))
+        mean = np.asarray(data.X.mean(axis=0, dtype=np.float64)).ravel()
+        return settings.inputs.filled(data.X_search, sorted(set(foreign) - set(own)), mean)
 
-    trusted = TrustedRows(settings.inputs.rows(data.X_search), data.y_search, data.classes, data.groups, view, random)
+    trusted = TrustedRows(
+        settings.inputs.rows(data.X_search), data.y_search, data.classes, data.groups, data.group_names, without, random
+    )
     requirements = tuple(settings.safeness.bind(trusted))
-    return UpperLevel(settings.model, data.y_search, requirements, settings.penalty_weight, settings.hinge)
+    return UpperLevel(settings.model, data.y_search, requirements, settings.penalty_weight, settings.hinge, unit)
 
 
-def _ranking(data: Data, settings: Settings) -> Callable[[Candidate], float]:
-    if data.y_rank is None or data.X_rank is None:
-        return lambda candidate: float(candidate.losses.mean())
-    X, y, measure = settings.inputs.rows(data.X_rank), data.y_rank, task_measure(data.classes is not None)
-    return lambda candidate: float(measure.value(settings.model.outputs(candidate.theta, X), y).mean())
+def _ranking(data: Data, settings: Settings, upper: UpperLevel) -> Callable[[Candidate], tuple[float, float]]:
+    """Mean loss, in the user's units, on the rows kept for ranking and on all trusted rows."""
+    measure = task_measure(data.classes is not None)
+    parts = [(settings.inputs.rows(data.X_search), data.y_search)]
+    if data.X_rank is not None and data.y_rank is not None:
+        parts.append((settings.inputs.rows(data.X_rank), data.y_rank))
+
+    def rank(candidate: Candidate) -> tuple[float, float]:
+        losses = [measure.value(settings.model.outputs(candidate.theta, X), y).double() for X, y in parts]
+        unit = upper.unit**measure.unit
+        return float(losses[-1].mean()) * unit, float(torch.cat(losses).mean()) * unit
+
+    return rank
 
 
 def _one_hot(y: Tensor, k: int, dtype: torch.dtype) -> Tensor:

@@ -25,10 +25,16 @@ class UpperLevel:
     requirements: tuple[Requirement, ...]
     penalty_weight: float = 0.0
     hinge: bool = False
+    unit: float = 1.0  # the user's unit of a label, for reports: losses here are on standardised labels
 
     @property
     def names(self) -> list[str]:
         return [requirement.name for requirement in self.requirements]
+
+    @property
+    def units(self) -> Tensor:
+        """What one of each requirement's losses is in the user's units  # (m,)"""
+        return torch.tensor([self.unit**r.measure.unit for r in self.requirements], dtype=torch.float64)
 
     def losses(self, theta: Tensor) -> Tensor:
         """L_i(theta)  # (m,)"""

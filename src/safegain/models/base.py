@@ -27,7 +27,6 @@ DENSE_HESSIAN = 1500  # parameters up to which a Hessian is formed
 class Model(ABC):
     n_parameters: int
     forms_hessian: bool  # few enough parameters that forming the Hessian pays
-    convex: bool  # with a convex loss: a local minimum is the minimum
     decayed: Tensor  # (p,) 1 where weight decay applies, 0 at intercepts and biases
 
     @abstractmethod

@@ -19,8 +19,6 @@ MANY_OUTPUTS = 32
 
 
 class Linear(Model):
-    convex = True
-
     def __init__(self, n_columns: int, n_outputs: int) -> None:
         self.contrast = _zero_sum_basis(n_outputs)  # (k, q)
         self.shape = (n_columns, self.contrast.shape[1])  # of B

@@ -17,8 +17,6 @@ PACE = 10.0  # with it the rates that people know from images, 0.1 and thereabou
 
 
 class TwoLayer(Model):
-    convex = False
-
     def __init__(self, n_features: int, n_hidden: int, n_outputs: int, *, dtype: torch.dtype) -> None:
         self.d, self.h, self.k, self.dtype = n_features, n_hidden, n_outputs, dtype
         self.gain = PACE * n_hidden**-0.5

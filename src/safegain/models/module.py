@@ -15,16 +15,18 @@ from safegain.models.base import DENSE_HESSIAN, Gradient, GradientTangent, Model
 
 
 class Module(Model):
-    convex = False
-
     def __init__(self, module: torch.nn.Module, n_outputs: int, *, dtype: torch.dtype) -> None:
         self.module = copy.deepcopy(module).to(dtype=dtype, device="cpu").eval()
         self.module.requires_grad_(False)
         self.k = n_outputs
         self.shapes = {name: p.shape for name, p in self.module.named_parameters()}
+        if not self.shapes:
+            raise ValueError("model: the module has no parameters, so there is nothing to train; give it some layers")
         self.n_parameters = sum(shape.numel() for shape in self.shapes.values())
         self.forms_hessian = self.n_parameters <= DENSE_HESSIAN
-        self.decayed = torch.ones(self.n_parameters, dtype=dtype)
+        # Vectors are biases and the scales of normalisation: weight decay leaves them alone.
+        sizes = [(shape.numel(), float(len(shape) > 1)) for shape in self.shapes.values()]
+        self.decayed = torch.cat([torch.full((size,), decayed, dtype=dtype) for size, decayed in sizes])
 
     def init(self, generator: torch.Generator) -> Tensor:
         return parameters_to_vector(self.module.parameters())
