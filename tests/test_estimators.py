@@ -443,6 +443,11 @@ def test_a_view_holds_only_the_other_views_columns_at_their_mean():
     masked[:, 30:60] = X[~trusted].mean(axis=0)[30:60]
     p = fitted.raw_model_.predict_proba(masked)[np.arange(trusted.sum()), noisy[trusted]]
     assert fitted.safeness_.sets[0].raw_loss == pytest.approx(-np.log(p).mean())
+    one = classifier(safeness=PerView({"top": [0]}), selection_fraction=0.0).fit(X, noisy, trusted=trusted)
+    p = one.raw_model_.predict_proba(X[trusted])[np.arange(trusted.sum()), noisy[trusted]]
+    assert one.safeness_.sets[0].raw_loss == pytest.approx(-np.log(p).mean())  # no other view to hold
+    with pytest.raises(ValueError, match="X has no column True"):
+        classifier(safeness=PerView({"mask": [True, False]})).fit(X, noisy, trusted=trusted)
 
 
 def test_a_rare_group_is_never_lost():

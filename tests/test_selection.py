@@ -103,6 +103,9 @@ def test_definitions_refuse_what_cannot_be():
     twice = [r.name for r in (Bootstrap(1) + Bootstrap(2)).bind(trusted_rows())]
     assert twice == ["bootstrap 1", "bootstrap 1 (2)", "bootstrap 2"]
     assert len(PerClass(np.array(["a", "c"])).bind(trusted_rows())) == 2
+    for columns in ([], "ab"):
+        with pytest.raises(ValueError, match="give a list of column numbers or names"):
+            PerView({"v": columns})
     with pytest.raises(ValueError, match="a regressor has no classes"):
         PerClass().bind(trusted_rows(classes=False))
 

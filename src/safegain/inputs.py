@@ -96,7 +96,7 @@ def as_tensor(X: np.ndarray) -> Tensor:
 def view_columns(columns: Sequence[Any], names: np.ndarray | None, n_columns: int) -> list[int]:
     """Column numbers of a view, from numbers or from names of a data frame's columns."""
     known = {} if names is None else {name: i for i, name in enumerate(names)}
-    numbers = [] if isinstance(columns, str) else [known.get(column, column) for column in columns]
+    numbers = [known.get(column, column) for column in columns]
     for column in numbers:
         if (
             isinstance(column, bool | np.bool_)
@@ -106,6 +106,4 @@ def view_columns(columns: Sequence[Any], names: np.ndarray | None, n_columns: in
             raise ValueError(
                 f"PerView: X has no column {column!r}; name some of its {n_columns} columns by number or name"
             )
-    if not numbers:
-        raise ValueError(f"PerView: {columns!r} names no column; give a list of column numbers or names")
     return [int(column) for column in numbers]

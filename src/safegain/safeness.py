@@ -140,6 +140,9 @@ class PerView(Safeness):
     def __post_init__(self) -> None:
         if not self.views:
             raise ValueError("PerView: name at least one set of columns, as {'view': [columns]}")
+        for name, columns in self.views.items():
+            if isinstance(columns, str) or not len(columns):
+                raise ValueError(f"PerView: view {name!r} is {columns!r}; give a list of column numbers or names")
 
     def bind(self, trusted: TrustedRows) -> list[Requirement]:
         everyone = _uniform(torch.ones(len(trusted.y), dtype=torch.bool))
