@@ -21,7 +21,7 @@ class UpdateRule(ABC):
 
     n_state = 0  # state vectors beside theta
     usual_rate: ClassVar[float | None] = None  # None: `share` over the largest curvature at the start
-    share: ClassVar[float] = 0.2
+    share: ClassVar[float] = 0.1
     linear = True  # the reverse pass does not ask for the gradient that was used
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class Momentum(UpdateRule):
 
     beta: float = 0.9
     n_state = 1
-    share = 0.02  # momentum adds up ten gradients
+    share = 0.01  # momentum adds up ten gradients
 
     def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
         m = self.beta * state[0] + g

@@ -34,8 +34,8 @@ _PARAMETERS = """
     n_inner : int, default=500
         Steps T of a descent.
     lr_inner : float or None, default=None
-        Learning rate of a descent. None is a sixth of one over the largest curvature of the raw problem at the
-        start, a tenth of that for "momentum"; 0.001 for "rmsprop" and 0.01 for "adam".
+        Learning rate of a descent. None is a twelfth of one over the largest curvature of the raw problem at
+        the start, a tenth of that for "momentum"; 0.001 for "rmsprop" and 0.01 for "adam".
     batch_size : int or None, default=None
         Rows in a step of a descent; None means all.
     engine : {{"auto", "cholesky", "cg", "neumann", "unrolled", "truncated"}} or Engine, default="auto"
