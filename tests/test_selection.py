@@ -8,7 +8,7 @@ from safegain.measures import MEASURES
 from safegain.models import Linear
 from safegain.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView, Requirement, TrustedRows
 from safegain.search_space import Free, Point
-from safegain.selection import Candidate, Selection, report
+from safegain.selection import Candidate, Selection, Standing, report
 from safegain.splits import ENOUGH, hold_out, rank_rows
 from safegain.upper import UpperLevel
 
@@ -17,10 +17,11 @@ def candidate(step, losses):
     return Candidate(step, torch.zeros(1), Point(torch.ones(1), torch.ones(1)), torch.tensor(losses))
 
 
-def choose(ranks, losses, raw=(1.0, 1.0), trusted=None):
+def choose(ranks, losses, raw=(1.0, 1.0), trusted=None, mistakes=None):
     """A selection that has seen candidates with these losses on two sets and these ranks; ranks[0] is the raw one's."""
-    steps = [None, *range(len(losses))]
-    found = dict(zip(steps, zip(ranks, trusted or [0.0] * len(ranks), strict=True), strict=True))
+    zeros = [0.0] * len(ranks)
+    standings = [Standing(*found) for found in zip(ranks, mistakes or zeros, trusted or zeros, strict=True)]
+    found = dict(zip([None, *range(len(losses))], standings, strict=True))
     selection = Selection(candidate(None, list(raw)), lambda c: found[c.step])
     for step, pair in enumerate(losses):
         selection.consider(candidate(step, list(pair)))
@@ -49,6 +50,8 @@ def test_the_raw_model_stays_if_nothing_is_safe_or_better():
     )
     loses_on_the_whole = choose([5, 1], [(0.5, 0.5)], trusted=[1.0, 1.1])
     assert loses_on_the_whole.best is loses_on_the_whole.raw
+    more_mistakes = choose([5, 1], [(0.5, 0.5)], mistakes=[0.1, 0.2])
+    assert more_mistakes.best is more_mistakes.raw
     not_a_number = choose([5, float("nan")], [(float("nan"), 0.5)])
     assert not_a_number.best is not_a_number.raw
 

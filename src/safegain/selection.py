@@ -2,7 +2,9 @@
 
 Iterates are ranked by their loss on trusted rows that the hypergradient never saw, where there are enough of
 them, and on all trusted rows where there are not. The raw model is the incumbent: to replace it, an iterate
-must lose on no validation set and not on the trusted rows as a whole, and rank strictly better.
+must lose on no validation set and not on the trusted rows as a whole, make no more mistakes on the ranking rows, and
+have a strictly smaller loss there. Mistakes are asked for because a model trained on noisy labels is unsure of
+everything: one that is merely surer has a smaller loss, and may be wrong more often.
 """
 
 from collections.abc import Callable
@@ -22,26 +24,34 @@ class Candidate:
     losses: Tensor  # (m,) on the validation sets
 
 
+@dataclass(frozen=True)
+class Standing:
+    loss: float  # on the ranking rows
+    mistakes: float  # there too; 0 in regression
+    trusted_loss: float  # on all trusted rows
+
+
 @dataclass
 class Selection:
     raw: Candidate
-    rank: Callable[[Candidate], tuple[float, float]]  # loss on the ranking rows, and on all trusted rows
+    standing: Callable[[Candidate], Standing]
     best: Candidate = field(init=False)
-    best_rank: float = field(init=False)
+    best_loss: float = field(init=False)
     n_safe: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        self.best = self.raw
-        self.best_rank, self._raw_trusted = self.rank(self.raw)
+        self.best, self.floor = self.raw, self.standing(self.raw)
+        self.best_loss = self.floor.loss
 
     def consider(self, candidate: Candidate) -> dict[str, Any]:
         """Keep the candidate if it is safe and better than what is kept; say what was found."""
-        rank, trusted = self.rank(candidate)
-        safe = bool((candidate.losses <= self.raw.losses).all()) and trusted <= self._raw_trusted
+        found = self.standing(candidate)
+        on_every_set = bool((candidate.losses <= self.raw.losses).all())
+        safe = on_every_set and found.trusted_loss <= self.floor.trusted_loss and found.mistakes <= self.floor.mistakes
         self.n_safe += safe and candidate.theta is not self.raw.theta  # the search may start at the raw model
-        if safe and rank < self.best_rank:
-            self.best, self.best_rank = candidate, rank
-        return {"safe": safe, "rank_loss": rank}
+        if safe and found.loss < self.best_loss:
+            self.best, self.best_loss = candidate, found.loss
+        return {"safe": safe, "rank_loss": found.loss}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from safegain.models import Model
 from safegain.outer import Callback, Ended, search
 from safegain.safeness import Safeness, TrustedRows
 from safegain.search_space import Free, Point
-from safegain.selection import Candidate, SafenessReport, Selection, report
+from safegain.selection import Candidate, SafenessReport, Selection, Standing, report
 from safegain.solvers import Solution, Solver
 from safegain.upper import UpperLevel
 
@@ -90,7 +90,7 @@ def run(
     if not torch.isfinite(raw.losses).all():
         found = f"its loss on trusted rows is {float(raw.losses.max())}"
         raise ValueError(f"lr_inner: training on the raw labels diverged, {found}; lower lr_inner, or scale X and y")
-    selection = Selection(raw, _ranking(data, settings, upper))
+    selection = Selection(raw, _standing(data, settings, unit))
     ended = search(
         start.lower,
         upper,
@@ -187,19 +187,21 @@ def _upper_level(data: Data, settings: Settings, random: np.random.RandomState, 
     return UpperLevel(settings.model, data.y_search, requirements, settings.penalty_weight, settings.hinge, unit)
 
 
-def _ranking(data: Data, settings: Settings, upper: UpperLevel) -> Callable[[Candidate], tuple[float, float]]:
-    """Mean loss, in the user's units, on the rows kept for ranking and on all trusted rows."""
-    measure = task_measure(data.classes is not None)
+def _standing(data: Data, settings: Settings, unit: float) -> Callable[[Candidate], Standing]:
+    """How a candidate does on the ranking rows and on all trusted rows, in the user's units."""
+    classifies = data.classes is not None
+    measure = task_measure(classifies)
     parts = [(settings.inputs.rows(data.X_search), data.y_search)]
     if data.X_rank is not None and data.y_rank is not None:
         parts.append((settings.inputs.rows(data.X_rank), data.y_rank))
 
-    def rank(candidate: Candidate) -> tuple[float, float]:
-        losses = [measure.value(settings.model.outputs(candidate.theta, X), y).double() for X, y in parts]
-        unit = upper.unit**measure.unit
-        return float(losses[-1].mean()) * unit, float(torch.cat(losses).mean()) * unit
+    def standing(candidate: Candidate) -> Standing:
+        outputs = [settings.model.outputs(candidate.theta, X) for X, _ in parts]
+        losses = [measure.value(z, y).double() * unit**measure.unit for z, (_, y) in zip(outputs, parts, strict=True)]
+        mistakes = (outputs[-1].argmax(dim=1) != parts[-1][1]).double().mean() if classifies else 0.0
+        return Standing(float(losses[-1].mean()), float(mistakes), float(torch.cat(losses).mean()))
 
-    return rank
+    return standing
 
 
 def _one_hot(y: Tensor, k: int, dtype: torch.dtype) -> Tensor:
