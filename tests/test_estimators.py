@@ -88,7 +88,7 @@ def test_regressor_gains_on_rows_it_never_saw():
     assert new < 0.8 * raw
     issues = fitted.label_issues()
     assert len(issues) == 500  # every weak row was moved a little
-    doubt = 1 - (issues["weight"] + 1 - issues["confidence"]) / 2
+    doubt = 1 - issues["weight"] * (1 - issues["confidence"])
     assert doubt.is_monotonic_decreasing
     np.testing.assert_allclose(issues["suggested"] - issues["given"], fitted.label_shift_[issues["row"]])
 

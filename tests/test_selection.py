@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from safegain.measures import MEASURES
+from safegain.measures import MEASURES, calibrated_log_loss
 from safegain.models import Linear
 from safegain.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView, Requirement, TrustedRows
 from safegain.search_space import Free, Point
@@ -128,6 +128,18 @@ def test_measures_against_scikit_learn():
     t = torch.randn(40, dtype=torch.float64, generator=random)
     assert float(MEASURES["squared"].value(z, t).mean()) == pytest.approx(mean_squared_error(t, z[:, 0]))
     assert float(MEASURES["absolute"].value(z, t).mean()) == pytest.approx(mean_absolute_error(t, z[:, 0]))
+
+
+def test_calibrated_log_loss_is_the_minimum_over_temperatures():
+    from scipy.optimize import minimize_scalar
+
+    random = torch.Generator().manual_seed(0)
+    y = torch.randint(4, (80,), generator=random)
+    z = torch.randn(80, 4, dtype=torch.float64, generator=random) + torch.eye(4, dtype=torch.float64)[y]
+    best = minimize_scalar(lambda t: float(MEASURES["log_loss"].value(np.exp(t) * z, y).mean()), bounds=(-5, 5)).fun
+    for size in (1e-2, 1.0, 50.0):  # it does not depend on how sure the logits are
+        assert calibrated_log_loss(size * z, y) == pytest.approx(best, abs=1e-9)
+    assert calibrated_log_loss(100 * torch.eye(4)[y], y) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize(("hinge", "expected"), [(False, 2.0 + 3 * -0.5), (True, 2.0)])

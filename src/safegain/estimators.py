@@ -133,7 +133,12 @@ class PGSClassifier(ClassifierMixin, PGS):
         self.classes_ = classes
         self.label_distribution_ = np.eye(len(classes))[numbers]
         self.label_distribution_[~self.trusted_] = outcome.best.point.Q.numpy()
-        self.corrected_labels_ = classes[self.label_distribution_.argmax(axis=1)]
+        # The weight is trust in the label as given: what is left of that label is w Q[given], and another wins by
+        # having more. Unlabelled rows have no given label to discount.
+        left = self.label_distribution_.copy()
+        rows = np.flatnonzero(self._labels.labelled)
+        left[rows, numbers[rows]] *= self.sample_weight_[rows]
+        self.corrected_labels_ = classes[left.argmax(axis=1)]
 
     def _alternatives(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rows, others = np.arange(len(self._labels)), self.label_distribution_.copy()

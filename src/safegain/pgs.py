@@ -240,12 +240,11 @@ class PGS(BaseEstimator, ABC):
         """The labelled weak rows that the search touched, most suspicious first.
 
         Columns: row (its number in the X of `fit`), given, suggested (the most likely other label), confidence (in
-        the suggested one, in [0, 1]), weight. Suspicion is one minus the mean of the row's weight and of what is left
-        of its label.
+        the suggested one, in [0, 1]), weight. Suspicion is one minus the row's weight times what is left of its label.
         """
         check_is_fitted(self)
         kept, suggested, confidence = self._alternatives()
-        suspicion = np.where(self._labels.labelled & ~self.trusted_, 1 - (self.sample_weight_ + kept) / 2, 0)
+        suspicion = np.where(self._labels.labelled & ~self.trusted_, 1 - self.sample_weight_ * kept, 0)
         order = np.lexsort((-confidence, -suspicion))
         rows = order[suspicion[order] > 0]
         return pd.DataFrame(

@@ -3,8 +3,8 @@
 Iterates are ranked by their loss on trusted rows that the hypergradient never saw, where there are enough of
 them, and on all trusted rows where there are not. The raw model is the incumbent: to replace it, an iterate
 must lose on no validation set and not on the trusted rows as a whole, make no more mistakes on the ranking rows, and
-have a strictly smaller loss there. Mistakes are asked for because a model trained on noisy labels is unsure of
-everything: one that is merely surer has a smaller loss, and may be wrong more often.
+have a strictly smaller loss there. Classifiers are ranked by log-loss at their best temperature: a model trained on
+noisy labels is unsure of everything, and one that is merely surer has a smaller log-loss and may be wrong more often.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Standing:
-    loss: float  # on the ranking rows
+    loss: float  # on the ranking rows; of a classifier, at its best temperature
     mistakes: float  # there too; 0 in regression
     trusted_loss: float  # on all trusted rows
 

@@ -16,7 +16,7 @@ from safegain.hypergradient import Engine
 from safegain.inputs import Inputs, Rows, view_columns
 from safegain.losses import CrossEntropy, SquaredError
 from safegain.lower import LowerLevel
-from safegain.measures import task_measure
+from safegain.measures import calibrated_log_loss, task_measure
 from safegain.models import Model
 from safegain.outer import Callback, Ended, search
 from safegain.safeness import Safeness, TrustedRows
@@ -198,8 +198,12 @@ def _standing(data: Data, settings: Settings, unit: float) -> Callable[[Candidat
     def standing(candidate: Candidate) -> Standing:
         outputs = [settings.model.outputs(candidate.theta, X) for X, _ in parts]
         losses = [measure.value(z, y).double() * unit**measure.unit for z, (_, y) in zip(outputs, parts, strict=True)]
-        mistakes = (outputs[-1].argmax(dim=1) != parts[-1][1]).double().mean() if classifies else 0.0
-        return Standing(float(losses[-1].mean()), float(mistakes), float(torch.cat(losses).mean()))
+        trusted_loss = float(torch.cat(losses).mean())
+        if not classifies:
+            return Standing(float(losses[-1].mean()), 0.0, trusted_loss)
+        z, y = outputs[-1], parts[-1][1]
+        mistakes = float((z.argmax(dim=1) != y).double().mean())
+        return Standing(calibrated_log_loss(z, y), mistakes, trusted_loss)
 
     return standing
 
