@@ -257,7 +257,7 @@ def test_any_module_is_a_model():
     "settings",
     [
         {"solver": "gd", "n_inner": 40},
-        {"solver": "momentum", "n_inner": 40, "batch_size": 64},
+        {"solver": "momentum", "n_inner": 40, "batch_size": 64, "lr_inner": 0.05},
         {"solver": "rmsprop", "n_inner": 40, "engine": "truncated"},
         {"solver": "adam", "n_inner": 40, "engine": Unrolled(last=5)},
         {"engine": "cg"},

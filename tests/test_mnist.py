@@ -25,7 +25,7 @@ def test_mnist_with_half_the_labels_flipped():
     X, noisy, true, trusted, X_test, y_test = split(seed=7)
     rows = np.r_[0:1500, 7000:7800]
     X, noisy, true, trusted = X[rows], noisy[rows], true[rows], trusted[rows]
-    model = PGSClassifier(n_inner=60, lr_inner=0.05, n_outer=10, lr_outer=0.12, random_state=0)
+    model = PGSClassifier(n_inner=40, lr_inner=1.0, n_outer=10, lr_outer=0.12, random_state=0)
     model.fit(X, noisy, trusted=trusted)
     weak = ~trusted
     assert roc_auc_score(noisy[weak] == true[weak], model.sample_weight_[weak]) > 0.85
