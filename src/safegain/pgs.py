@@ -158,7 +158,7 @@ class PGS(BaseEstimator, ABC):
         held = rank_rows(strata, len(trusted), self.selection_fraction, random)
         search, rank = np.delete(trusted, held), trusted[held]
         return Data(
-            X=rows[~mask],
+            X=_weak_rows(rows, mask),
             y=torch.from_numpy(labels.numbers[~mask]),
             X_search=rows[search],
             y_search=torch.from_numpy(labels.numbers[search]),
@@ -270,3 +270,10 @@ class PGS(BaseEstimator, ABC):
         name = self._model_name
         tags.input_tags.sparse = isinstance(name, str) and name in LINEAR
         return tags
+
+
+def _weak_rows(rows: Rows, trusted: np.ndarray) -> Rows:
+    """The rows that are not trusted; without a copy where they lie in one piece, as `stack` leaves them."""
+    weak = np.flatnonzero(~trusted)
+    first, end = weak[0], weak[-1] + 1
+    return rows[first:end] if end - first == len(weak) else rows[weak]
