@@ -15,9 +15,9 @@ random = np.random.RandomState(0)
 X, y = load_digits(return_X_y=True)
 order = random.permutation(len(y))
 X, y = X[order].astype(np.float32), y[order]
-trusted = np.arange(1397) < 200
-flipped = ~trusted & (random.rand(1397) < 0.5)
-given = np.where(flipped, (y[:1397] + random.randint(1, 10, 1397)) % 10, y[:1397])
+trusted = np.arange(1397) < 400
+flipped = ~trusted & (random.rand(1397) < 0.45)
+given = np.where(flipped, (y[:1397] + 1) % 10, y[:1397])
 model = PGSClassifier(random_state=0).fit(X[:1397], given, trusted=trusted)
 
 plt.rcParams.update({"font.size": 9, "svg.hashsalt": "safegain", "axes.spines.top": False, "axes.spines.right": False})
