@@ -25,7 +25,7 @@ check: .venv/installed
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
 
-# About 20 minutes: three seeds of the paper's MNIST split with default settings.
+# Half an hour or more: three seeds of the paper's MNIST split with default settings.
 mnist: .venv/installed
 	$(BIN)/python -m benchmarks.mnist
 
