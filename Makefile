@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export SAFEGAIN_DATA ?= ../shared/data
 
-.PHONY: demo test check bench mnist clean
+.PHONY: demo test check bench mnist reproduce clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -28,6 +28,10 @@ bench: .venv/installed
 # Half an hour or more: three seeds of the paper's MNIST split with default settings.
 mnist: .venv/installed
 	$(BIN)/python -m benchmarks.mnist
+
+# Every table and figure of docs/results.md: ONLY=table-mnist-noise for one of them, QUICK=1 for a rehearsal in build/.
+reproduce: .venv/installed
+	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" $(BIN)/python -m experiments
 
 clean:
 	rm -rf .venv build dist src/*.egg-info

@@ -734,7 +734,7 @@ def test_works_where_gradients_are_switched_off():
 def test_callbacks_watch_and_stop(capsys):
     X, noisy, _, trusted = noisy_digits(200)
     seen = []
-    fitted = classifier(n_outer=9, callbacks=[lambda r: r["step"] == 2, seen.append], verbose=1)
+    fitted = classifier(n_outer=9, callbacks=[lambda r, _: r["step"] == 2, lambda r, _: seen.append(r)], verbose=1)
     fitted.fit(X, noisy, trusted=trusted)
     assert fitted.n_iter_ == 2
     assert [record["step"] for record in seen] == [0, 1, 2]

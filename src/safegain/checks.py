@@ -17,10 +17,12 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: b
     if isinstance(X, torch.Tensor):
         X = X.detach().cpu().numpy()
     if scipy.sparse.issparse(X) and not sparse:
-        raise ValueError(
-            f"X: sparse rows need a linear model, got model={estimator.model!r}; use model='softmax' or 'ridge', "
-            "or hand over X.toarray()"
-        )
+        if "model" in estimator.get_params(deep=False):
+            raise ValueError(
+                f"X: sparse rows need a linear model, got model={estimator.model!r}; use model='softmax' or 'ridge', "
+                "or hand over X.toarray()"
+            )
+        raise ValueError(f"X: {type(estimator).__name__} takes no sparse rows; hand over X.toarray()")
     try:
         checked = validate_data(
             estimator,

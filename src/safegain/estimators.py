@@ -62,7 +62,7 @@ _PARAMETERS = """
     selection_fraction : float, default=0.3
         Trusted rows kept from the search, to rank its iterates; none are kept if these are fewer than 20.
     callbacks : list of callables or None, default=None
-        Each is called with the record of every outer step, and stops the search by returning True.
+        Each is called with the record and the iterate of every outer step, and stops the search by returning True.
     verbose : int, default=0
         1 shows a progress bar with the time left.
     random_state : int, RandomState or None, default=None
@@ -85,6 +85,8 @@ _PARAMETERS = """
         Outer steps taken.
     trusted_ : ndarray (n,) of bool
         The rows that were taken as trusted.
+    held_out_ : ndarray (n,) of bool
+        The trusted rows that were kept from the search, to rank its iterates.
     """
 
 

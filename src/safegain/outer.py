@@ -22,7 +22,7 @@ from safegain.solvers import Solution, Solver
 from safegain.upper import UpperLevel
 
 Record = dict[str, Any]
-Callback = Callable[[Record], Any]
+Callback = Callable[[Record, Candidate], Any]  # what was measured, and the iterate itself
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def search(
         theta = solution.theta if solver.warm else theta
         record["seconds"] = time.perf_counter() - began
         history.append(record)
-        wishes = [callback(record) for callback in callbacks]  # every callback sees every record
+        wishes = [callback(record, candidate) for callback in callbacks]  # every callback sees every record
         if stop or any(wishes):
             return Ended(history, step, f"stopped at outer step {step}: {stop or 'a callback asked for it'}")
     return Ended(history, steps, f"ran all {steps} outer steps")

@@ -134,7 +134,8 @@ class PGS(BaseEstimator, ABC):
         else:
             mask = check_trusted(trusted, labels.labelled)
         check_trained_on(labels, mask)
-        data = self._split(rows, labels, mask, check_groups(groups, len(labels)), random)
+        held = self._hold_out(labels, mask, groups := check_groups(groups, len(labels)), random)
+        data = self._split(rows, labels, mask, held, groups)
         settings = self._settings(data, labels)
         with ExitStack() as stack:
             callbacks = list(self.callbacks or ())
@@ -142,21 +143,22 @@ class PGS(BaseEstimator, ABC):
                 callbacks.append(stack.enter_context(ProgressBar(self.n_outer)))
             outcome = run(data, settings, random=random, callbacks=callbacks, unit=labels.scale)
         self._store(outcome, settings, labels, mask)
+        self.held_out_ = held
         return self
 
-    def _split(
-        self,
-        rows: Rows,
-        labels: Labels,
-        mask: np.ndarray,
-        groups: np.ndarray | None,
-        random: np.random.RandomState,
-    ) -> Data:
-        """Weak rows; trusted rows for the search; trusted rows for ranking its iterates."""
+    def _hold_out(
+        self, labels: Labels, mask: np.ndarray, groups: np.ndarray | None, random: np.random.RandomState
+    ) -> np.ndarray:
+        """A mask of the trusted rows that only rank iterates."""
         trusted = np.flatnonzero(mask)
         strata = [part[trusted] for part in (labels.strata, groups) if part is not None]
-        held = rank_rows(strata, len(trusted), self.selection_fraction, random)
-        search, rank = np.delete(trusted, held), trusted[held]
+        held = np.zeros_like(mask)
+        held[trusted[rank_rows(strata, len(trusted), self.selection_fraction, random)]] = True
+        return held
+
+    def _split(self, rows: Rows, labels: Labels, mask: np.ndarray, held: np.ndarray, groups: np.ndarray | None) -> Data:
+        """Weak rows; trusted rows for the search; trusted rows for ranking its iterates."""
+        search, rank = np.flatnonzero(mask & ~held), np.flatnonzero(held)
         return Data(
             X=_weak_rows(rows, mask),
             y=torch.from_numpy(labels.numbers[~mask]),

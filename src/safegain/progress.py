@@ -25,6 +25,6 @@ class ProgressBar:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def __call__(self, record: dict[str, Any]) -> None:
+    def __call__(self, record: dict[str, Any], _: object) -> None:
         note = f"loss {record['rank_loss']:.4f}{'' if record['safe'] else ', not safe'}"
         self._bar.update(self._task, completed=record["step"], note=note)

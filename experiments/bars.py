@@ -1,0 +1,58 @@
+"""What the results must reach, computed from the tables: each bar with its numbers and whether it is met."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from experiments.grid import Column, Table
+
+CLASSIFICATION = ("table-mnist-noise", "table-mnist-ssl", "table-cifar-noise", "table-cifar-ssl")
+REGRESSION = ("table-regression-noise", "table-regression-ssl")
+CORRECTION = "table-correction"
+
+
+@dataclass(frozen=True)
+class Bar:
+    what: str
+    numbers: str
+    met: bool | None  # None: not all of it has been run
+
+
+def bars(tables: Mapping[str, Table]) -> list[Bar]:
+    """The bars of the tables at hand: 8 cells of classification, 12 of regression, 6 of correction."""
+    found = [
+        _classification(tables[name], c) for name in CLASSIFICATION if name in tables for c in tables[name].columns
+    ]
+    for name in REGRESSION:
+        if name in tables:
+            # Where the paper has a figure: its six sets, and one kind of noise.
+            found += [_regression(tables[name], column) for column in tables[name].columns if column.paper]
+    if CORRECTION in tables:
+        found += [_correction(tables[CORRECTION], column) for column in tables[CORRECTION].columns]
+    return found
+
+
+def _classification(table: Table, column: Column) -> Bar:
+    pgs, floor = (table.cell(method, column) for method in ("pgs", "baseline"))
+    paper = column.paper["pgs"]
+    what = f"{table.title}, {column.label}: PGS at least the paper's and above Baseline"
+    if not (pgs.complete and floor.complete):
+        return Bar(what, f"paper {paper}", None)
+    numbers = f"PGS {pgs.mean:.1f}, paper {paper}, Baseline {floor.mean:.1f}"
+    return Bar(what, numbers, pgs.mean >= paper and pgs.mean > floor.mean)
+
+
+def _regression(table: Table, column: Column) -> Bar:
+    pgs, floor = (table.cell(method, column) for method in ("pgs_regressor", "baseline_regressor"))
+    what = f"{table.title}, {column.label}: error of PGS below Baseline's"
+    if not (pgs.complete and floor.complete):
+        return Bar(what, "", None)
+    return Bar(what, f"PGS {pgs.mean:.4f}, Baseline {floor.mean:.4f}", pgs.mean < floor.mean)
+
+
+def _correction(table: Table, column: Column) -> Bar:
+    pgs, nearest, influence = (table.cell(m, column) for m in ("pgs", "nearest_neighbour", "influence_function"))
+    what = f"{table.title}, {column.label} wrong: F1 of PGS above nearest neighbour and influence function"
+    if not (pgs.complete and nearest.complete and influence.complete):
+        return Bar(what, "", None)
+    numbers = f"PGS {pgs.mean:.1f}, nearest neighbour {nearest.mean:.1f}, influence function {influence.mean:.1f}"
+    return Bar(what, numbers, pgs.mean > max(nearest.mean, influence.mean))

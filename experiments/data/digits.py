@@ -1,0 +1,16 @@
+"""The small digits that come with scikit-learn, for what needs exact solutions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.datasets import load_digits
+
+from experiments.data.images import make_problem
+from safegain.datasets import WeakProblem
+
+SIZES = (500, 100, 100, 500)
+
+
+def problem(setting: Mapping[str, Any], seed: int, *, quick: bool = False) -> WeakProblem:
+    X, y = load_digits(return_X_y=True)
+    return make_problem(X, y, SIZES, setting, seed)

@@ -1,0 +1,172 @@
+"""Tables: methods in rows, settings in columns, and in each cell the runs of several seeds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from math import sqrt
+from typing import Any
+
+from experiments.plan import Run, Value
+from experiments.store import Record
+
+Results = Callable[[Run], Record | None]
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str  # in a record's metrics
+    words: str
+    higher_is_better: bool
+    digits: int
+    paper_digits: int
+
+    def better(self, a: float, b: float) -> bool:
+        return a > b if self.higher_is_better else a < b
+
+
+ACCURACY = Metric("accuracy", "test accuracy in %", True, digits=1, paper_digits=1)
+F1 = Metric("f1", "F1 of the corrected labels × 100, over the weak rows", True, digits=1, paper_digits=2)
+MSE = Metric("mse", "mean squared error on test rows, targets in [0, 1]", False, digits=4, paper_digits=3)
+
+
+@dataclass(frozen=True)
+class Column:
+    label: str
+    data: str
+    setting: Mapping[str, Value]
+    paper: Mapping[str, float] = field(default_factory=dict)  # method -> the paper's figure
+    group: str = ""  # columns of one group are shown as one table
+
+
+@dataclass(frozen=True)
+class Cell:
+    values: Mapping[int, float]  # seed -> value
+    unsafe: int | None = None  # seeds that did worse than the baseline; None where there is nothing to compare with
+    compared: int = 0
+    paper: float | None = None
+    planned: int = 0  # seeds
+
+    @property
+    def complete(self) -> bool:
+        return len(self.values) == self.planned
+
+    @property
+    def mean(self) -> float:
+        return sum(self.values.values()) / len(self.values) if self.values else float("nan")
+
+    @property
+    def sd(self) -> float:
+        """Of a sample: over n - 1; nan for fewer than two seeds."""
+        n, mean = len(self.values), self.mean
+        return sqrt(sum((v - mean) ** 2 for v in self.values.values()) / (n - 1)) if n > 1 else float("nan")
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    title: str
+    how: str
+    metric: Metric
+    methods: Mapping[str, str]  # module -> what it is called
+    columns: Sequence[Column]
+    cells: Mapping[tuple[str, str, str], Cell]  # (method, group, column)
+    seconds: float
+    n_runs: int
+    n_planned: int
+    machines: Sequence[str]
+
+    def cell(self, method: str, column: Column) -> Cell:
+        return self.cells[method, column.group, column.label]
+
+    @property
+    def groups(self) -> dict[str, list[Column]]:
+        found: dict[str, list[Column]] = {}
+        for column in self.columns:
+            found.setdefault(column.group, []).append(column)
+        return found
+
+    def best(self, column: Column) -> float | None:
+        """The best mean of a column, as it is printed: two that look alike are both best."""
+        means = [round(cell.mean, self.metric.digits) for m in self.methods if (cell := self.cell(m, column)).values]
+        if not means:
+            return None
+        return max(means) if self.metric.higher_is_better else min(means)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a table consists of; `runs` and `render` are what an artefact must have."""
+
+    name: str
+    title: str
+    how: str
+    metric: Metric
+    columns: Sequence[Column]
+    methods: Sequence[str]
+    seeds: int
+    baseline: str | None = None
+    quick_columns: int | None = None  # how many columns a rehearsal has; None: all
+
+    def runs(self, quick: bool = False) -> list[Run]:
+        return [
+            Run(column.data, column.setting, method, seed, quick=quick)
+            for seed in self._seeds(quick)
+            for column in self._columns(quick)
+            for method in dict.fromkeys(measured_in(method)[0] for method in self.methods)
+        ]
+
+    def render(self, results: Results, quick: bool = False) -> Table:
+        runs = self.runs(quick)
+        records = {run: record for run in runs if (record := results(run)) is not None}
+        return Table(
+            self.name,
+            self.title,
+            self.how,
+            self.metric,
+            {method: method_name(method) for method in self.methods},
+            self._columns(quick),
+            {
+                (m, c.group, c.label): self._cell(records, m, c, quick)
+                for m in self.methods
+                for c in self._columns(quick)
+            },
+            sum(record["seconds"] for record in records.values()),
+            len(records),
+            len(runs),
+            sorted({describe_machine(record) for record in records.values()}),
+        )
+
+    def _seeds(self, quick: bool) -> range:
+        return range(1 if quick else self.seeds)
+
+    def _columns(self, quick: bool) -> Sequence[Column]:
+        return self.columns[: self.quick_columns] if quick else self.columns
+
+    def _cell(self, records: Mapping[Run, Record], method: str, column: Column, quick: bool) -> Cell:
+        def values(of: str) -> dict[int, float]:
+            whole, part = measured_in(of)
+            named = {seed: Run(column.data, column.setting, whole, seed, quick=quick) for seed in self._seeds(quick)}
+            metric = f"{part}{self.metric.name}"
+            return {seed: records[run]["metrics"][metric] for seed, run in named.items() if run in records}
+
+        found, paper = values(method), column.paper.get(method)
+        if self.baseline in (None, method):
+            return Cell(found, paper=paper, planned=len(self._seeds(quick)))
+        floor = values(self.baseline)
+        both = found.keys() & floor.keys()
+        worse = sum(self.metric.better(floor[seed], found[seed]) for seed in both)
+        return Cell(found, worse, len(both), paper, len(self._seeds(quick)))
+
+
+def method_name(method: str) -> str:
+    return import_module(f"experiments.methods.{method}").NAME
+
+
+def measured_in(method: str) -> tuple[str, str]:
+    """The method whose runs hold the figures, and what stands before a metric's name there."""
+    part = vars(import_module(f"experiments.methods.{method}")).get("PART")
+    return (part[0], f"{part[1]}_") if part else (method, "")
+
+
+def describe_machine(record: Mapping[str, Any]) -> str:
+    return f"{record['machine']['cpu']}, {record['machine']['cores']} cores"

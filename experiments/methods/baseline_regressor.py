@@ -1,0 +1,9 @@
+from typing import Any
+
+NAME = "Baseline"
+
+
+def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
+    from safegain.methods import BaselineRegressor
+
+    return BaselineRegressor(random_state=seed, **options)

@@ -1,0 +1,12 @@
+from typing import Any
+
+from experiments.methods import network
+
+NAME = "cleanlab"
+NEEDS = ("cleanlab",)
+
+
+def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
+    from safegain.methods import CleanlabClassifier
+
+    return CleanlabClassifier(random_state=seed, **{**network(quick), **options})

@@ -1,0 +1,9 @@
+from typing import Any
+
+NAME = "Huber"
+
+
+def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
+    from safegain.methods import Huber
+
+    return Huber(random_state=seed, **options)

@@ -1,0 +1,11 @@
+from typing import Any
+
+from experiments.methods import network
+
+NAME = "Meta-Weight-Net"
+
+
+def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
+    from safegain.methods import MetaWeightNet
+
+    return MetaWeightNet(random_state=seed, **{**network(quick), **options})

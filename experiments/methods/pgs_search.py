@@ -1,0 +1,4 @@
+"""PGS as the paper has it: the model that the search itself ends with. Measured where PGS is."""
+
+NAME = "PGS, search only"
+PART = ("pgs", "search")

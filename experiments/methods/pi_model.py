@@ -1,0 +1,11 @@
+from typing import Any
+
+from experiments.methods import network
+
+NAME = "Π-Model"
+
+
+def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
+    from safegain.methods import PiModel
+
+    return PiModel(random_state=seed, **{**network(quick), **options})

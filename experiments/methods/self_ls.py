@@ -1,0 +1,9 @@
+from typing import Any
+
+NAME = "Self-LS"
+
+
+def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
+    from safegain.methods import SelfLS
+
+    return SelfLS(random_state=seed, **options)

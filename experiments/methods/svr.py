@@ -1,0 +1,9 @@
+from typing import Any
+
+NAME = "SVR"
+
+
+def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
+    from safegain.methods import SVR
+
+    return SVR(random_state=seed, **options)

@@ -1,0 +1,47 @@
+"""What is measured of a fitted method: test accuracy or error, and how well it found the wrong labels."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+
+def fit_and_score(model: Any, problem: Any) -> dict[str, float]:
+    model.fit(problem.X, problem.y, trusted=problem.trusted)
+    search = getattr(model, "search_", None)
+    part = {} if search is None else {f"search_{name}": value for name, value in _scores(search, problem).items()}
+    return {**_scores(model, problem), **part}
+
+
+def _scores(model: Any, problem: Any) -> dict[str, float]:
+    return {**_test(model, problem), **_correction(model, problem)}
+
+
+def _test(model: Any, problem: Any) -> dict[str, float]:
+    predicted = model.predict(problem.X_test)
+    if regresses(problem):
+        return {"mse": float(np.mean((predicted - problem.y_test) ** 2))}
+    return {"accuracy": 100 * float(np.mean(predicted == problem.y_test))}
+
+
+def _correction(model: Any, problem: Any) -> dict[str, float]:
+    """F1 of the corrected labels x 100 and AUC of the weights, over the weak rows; nothing where no label is wrong."""
+    if regresses(problem):
+        return {}
+    from safegain.correction import correction_f1
+
+    weak = ~problem.trusted & (problem.y >= 0)
+    given, true = problem.y[weak], problem.true[weak]
+    found: dict[str, float] = {}
+    if not 0 < (given != true).sum() < len(given):
+        return found
+    corrected, weight = getattr(model, "corrected_labels_", None), getattr(model, "sample_weight_", None)
+    if corrected is not None:
+        found["f1"] = 100 * float(correction_f1(given, true, corrected[weak]))
+    if weight is not None:
+        found["auc"] = 100 * float(roc_auc_score(given == true, weight[weak]))
+    return found
+
+
+def regresses(problem: Any) -> bool:
+    return bool(np.issubdtype(np.asarray(problem.y_test).dtype, np.floating))

@@ -1,0 +1,18 @@
+from experiments.grid import ACCURACY, Grid
+from experiments.paper import CIFAR_NOISE
+from experiments.tables import NOISE_METHODS, both_trusted
+
+NAME = "table-cifar-noise"
+TITLE = "CIFAR-10, half of the labels flipped uniformly"
+GRID = Grid(
+    NAME,
+    TITLE,
+    "7,000 images as 512 features that were learned without labels, "
+    "each label replaced by another class with probability 1/2; 2,000 trusted rows, 1,000 test rows.",
+    ACCURACY,
+    both_trusted("cifar10", {"task": "noise", "noise": "uniform", "rate": 0.5}, CIFAR_NOISE),
+    NOISE_METHODS,
+    seeds=5,
+    baseline="baseline",
+)
+runs, render = GRID.runs, GRID.render

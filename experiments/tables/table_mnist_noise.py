@@ -1,0 +1,17 @@
+from experiments.grid import ACCURACY, Grid
+from experiments.paper import MNIST_NOISE
+from experiments.tables import NOISE_METHODS, both_trusted
+
+NAME = "table-mnist-noise"
+TITLE = "MNIST, half of the labels flipped uniformly"
+GRID = Grid(
+    NAME,
+    TITLE,
+    "7,000 digits, each label replaced by another class with probability 1/2; 2,000 trusted rows, 1,000 test rows.",
+    ACCURACY,
+    both_trusted("mnist", {"task": "noise", "noise": "uniform", "rate": 0.5}, MNIST_NOISE),
+    NOISE_METHODS,
+    seeds=5,
+    baseline="baseline",
+)
+runs, render = GRID.runs, GRID.render

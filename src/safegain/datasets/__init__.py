@@ -1,0 +1,45 @@
+"""Real data sets, labels made untrustworthy on purpose, and splits: what the experiments start from."""
+
+from safegain.datasets.features import load_cifar10_features, patch_features
+from safegain.datasets.images import load_cifar10, load_mnist
+from safegain.datasets.noise import (
+    gaussian_noise,
+    gross_outliers,
+    heavy_tailed_noise,
+    hide_labels,
+    instance_flips,
+    laplace_noise,
+    pair_flips,
+    transition_flips,
+    uniform_flips,
+)
+from safegain.datasets.splits import Split, WeakProblem, assemble, biased_split, split_ratio, split_rows
+from safegain.datasets.tables import load_regression, load_table
+from safegain.datasets.text import load_youtube
+from safegain.datasets.web import download
+
+__all__ = [
+    "Split",
+    "WeakProblem",
+    "assemble",
+    "biased_split",
+    "download",
+    "gaussian_noise",
+    "gross_outliers",
+    "heavy_tailed_noise",
+    "hide_labels",
+    "instance_flips",
+    "laplace_noise",
+    "load_cifar10",
+    "load_cifar10_features",
+    "load_mnist",
+    "load_regression",
+    "load_table",
+    "load_youtube",
+    "pair_flips",
+    "patch_features",
+    "split_ratio",
+    "split_rows",
+    "transition_flips",
+    "uniform_flips",
+]

@@ -1,0 +1,60 @@
+"""Gold loss correction (Hendrycks et al. 2018): the noise layer's matrix, estimated on trusted rows and kept.
+
+A first network learns the weak labels. C_ij is its mean probability of the weak label j over the trusted rows of
+class i. The second network sees trusted rows as they are and weak rows behind C.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from safegain.methods.base import NetworkClassifier, fresh
+from safegain.methods.noise_layer import corrected_loss, smoothed_identity
+from safegain.methods.recipe import Material, Network, Objective, Recipe, train
+from safegain.methods.supervised import CrossEntropy
+
+
+class OnWeak(CrossEntropy):
+    """Weak labels alone: trusted rows in the training would be predicted too well to show the noise."""
+
+    def __init__(self, network: Network, material: Material, generator: torch.Generator) -> None:
+        super().__init__(network, material, generator)
+        self.rows = ((material.y >= 0) & ~material.trusted).nonzero()[:, 0]
+
+
+class Corrected(Objective):
+    def __init__(self, network: Network, material: Material, generator: torch.Generator, *, transition: Tensor) -> None:
+        super().__init__(network, material, generator)
+        self.log_T = transition.log()
+
+    def loss(self, rows: Tensor, progress: float) -> Tensor:
+        y, trusted = self.material.y[rows], self.material.trusted[rows]
+        return corrected_loss(self.logits(rows), y, trusted, self.log_T)
+
+
+def estimated_transition(p: Tensor, y: Tensor) -> Tensor:
+    """Mean of the rows of p (n, k) within each class of y (n,); the identity for a class without a row."""
+    k = p.shape[1]
+    return torch.stack([p[y == i].mean(dim=0) if (y == i).any() else torch.eye(k, dtype=p.dtype)[i] for i in range(k)])
+
+
+class GoldLossCorrection(NetworkClassifier):
+    """Two trainings: one for the transition matrix, one behind it."""
+
+    def __init__(
+        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
+    ) -> None:
+        self.recipe = recipe
+        self.selection_fraction = selection_fraction
+        self.random_state = random_state
+
+    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
+        recipe = self.recipe or Recipe()
+        first = train(OnWeak(fresh(material, recipe, generator), material, generator), recipe)
+        with torch.no_grad():
+            p = torch.softmax(first(material.X[material.trusted]), dim=1)
+        estimated = estimated_transition(p, material.y[material.trusted])
+        # A hundredth of the identity keeps the logarithm finite where the first network was sure of its mistake.
+        self.transition_ = 0.99 * estimated + 0.01 * smoothed_identity(len(estimated), 0.5, p.dtype)
+        return Corrected(network, material, generator, transition=self.transition_)

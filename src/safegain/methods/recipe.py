@@ -1,0 +1,157 @@
+"""The architecture, the training recipe and the loop of every network in the comparison.
+
+A method adds one `Objective`: the loss of a batch, and what else it keeps. Everything else is the same for all:
+two-layer network with dropout, AdamW under a one-cycle rate, a fixed number of steps (not epochs, so that methods
+with few rows are not undertrained), and the best of twenty looks at the held-out trusted rows.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Module, Parameter
+from torch.nn.functional import cross_entropy
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a network is trained. `n_looks` is how often the held-out rows are asked on the way."""
+
+    n_hidden: int = 256
+    dropout: float = 0.5
+    n_steps: int = 800
+    batch_size: int = 128
+    learning_rate: float = 3e-3
+    weight_decay: float = 1.0
+    n_looks: int = 20
+
+    def __post_init__(self) -> None:
+        for name in ("n_hidden", "n_steps", "batch_size", "n_looks"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"Recipe: {name} must be at least 1, got {getattr(self, name)}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"Recipe: dropout must lie in [0, 1), got {self.dropout}")
+        if self.learning_rate <= 0 or self.weight_decay < 0:
+            rates = f"{self.learning_rate} and {self.weight_decay}"
+            raise ValueError(f"Recipe: learning_rate must be positive and weight_decay not negative, got {rates}")
+
+
+class Network(Module):
+    """z = V relu(U x + a) + b. With a generator hidden units are dropped; without one, none is."""
+
+    def __init__(
+        self, n_features: int, n_outputs: int, recipe: Recipe, generator: torch.Generator, dtype: torch.dtype
+    ) -> None:
+        super().__init__()
+        h, self.dropout = recipe.n_hidden, recipe.dropout
+        self.U = Parameter(torch.randn(h, n_features, generator=generator, dtype=dtype) * (2 / n_features) ** 0.5)
+        self.a = Parameter(torch.zeros(h, dtype=dtype))
+        self.V = Parameter(torch.randn(n_outputs, h, generator=generator, dtype=dtype) * h**-0.5)
+        self.b = Parameter(torch.zeros(n_outputs, dtype=dtype))
+
+    def forward(self, X: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        hidden = torch.addmm(self.a, X, self.U.T).relu()
+        if generator is not None and self.dropout:
+            kept = torch.rand(hidden.shape, generator=generator, dtype=hidden.dtype) >= self.dropout
+            hidden = hidden * kept / (1 - self.dropout)
+        return torch.addmm(self.b, hidden, self.V.T)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a network may learn from: weak rows and trusted rows, and trusted rows held out to stop on."""
+
+    X: Tensor  # (n, d)
+    y: Tensor  # (n,) class numbers, -1 where there is no label
+    trusted: Tensor  # (n,) bool
+    X_held: Tensor
+    y_held: Tensor
+    n_classes: int
+
+    @property
+    def labelled(self) -> Tensor:
+        """Numbers of the rows with a label."""
+        return (self.y >= 0).nonzero()[:, 0]
+
+    @property
+    def unlabelled(self) -> Tensor:
+        return (self.y < 0).nonzero()[:, 0]
+
+
+class Objective(ABC):
+    """What a method adds. `rows` are the numbers of the rows that batches are drawn from."""
+
+    def __init__(self, network: Network, material: Material, generator: torch.Generator) -> None:
+        self.network, self.material, self.generator = network, material, generator
+        self.rows = material.labelled
+
+    @abstractmethod
+    def loss(self, rows: Tensor, progress: float) -> Tensor:
+        """The loss of a batch; `progress` goes from 0 to 1 over the training."""
+
+    def own_parameters(self) -> list[Parameter]:
+        """What is trained beside the network."""
+        return []
+
+    def after_step(self) -> None:  # noqa: B027 - most methods keep nothing
+        """Called when the parameters have moved."""
+
+    @property
+    def judged(self) -> Network:
+        """The network that predicts."""
+        return self.network
+
+    def logits(self, rows: Tensor) -> Tensor:
+        """Outputs in training, with dropout."""
+        return self.network(self.material.X[rows], self.generator)
+
+
+def train(objective: Objective, recipe: Recipe) -> Network:
+    """The judged network as it was at the best look; at the end, where nothing is held out."""
+    material = objective.material
+    network, own = objective.network, objective.own_parameters()
+    groups: list[dict[str, Any]] = [{"params": list(network.parameters())}]
+    if own:
+        groups.append({"params": own, "weight_decay": 0.0})
+    optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    rates = torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.learning_rate, total_steps=recipe.n_steps + 1)
+    looks = {-(-recipe.n_steps * (i + 1) // recipe.n_looks) for i in range(recipe.n_looks)}
+    best, least = None, (float("inf"), float("inf"))
+    draws = islice(batches(objective.rows, recipe.batch_size, objective.generator), recipe.n_steps)
+    for step, rows in enumerate(draws, start=1):
+        optimizer.zero_grad()
+        objective.loss(rows, step / recipe.n_steps).backward()
+        optimizer.step()
+        rates.step()
+        objective.after_step()
+        if step in looks and len(material.y_held):
+            loss = held_out_loss(objective.judged, material)
+            if loss < least:
+                best, least = deepcopy(objective.judged), loss
+    return best or objective.judged
+
+
+def batches(rows: Tensor, size: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Batches without end: every row once in a round, in a new order in every round."""
+    size = min(size, len(rows))
+    while True:
+        order = rows[torch.randperm(len(rows), generator=generator)]
+        yield from (order[i : i + size] for i in range(0, len(rows) - size + 1, size))
+
+
+def draw(rows: Tensor, n: int, generator: torch.Generator) -> Tensor:
+    """n of the rows, with repetition; none, if there are none."""
+    return rows[torch.randint(len(rows), (n,), generator=generator)] if len(rows) else rows
+
+
+def held_out_loss(network: Network, material: Material) -> tuple[float, float]:
+    """Share of mistakes on the held-out rows; log-loss settles ties."""
+    with torch.no_grad():
+        z = network(material.X_held)
+    mistakes = (z.argmax(dim=1) != material.y_held).double().mean()
+    return float(mistakes), float(cross_entropy(z, material.y_held))
