@@ -87,7 +87,8 @@ class Table:
 
     def best(self, column: Column) -> float | None:
         """The best mean of a column, as it is printed: two that look alike are both best."""
-        means = [round(cell.mean, self.metric.digits) for m in self.methods if (cell := self.cell(m, column)).values]
+        cells = [cell for m in self.methods if (cell := self.cell(m, column)).values and cell.complete]
+        means = [round(cell.mean, self.metric.digits) for cell in cells]
         if not means:
             return None
         return max(means) if self.metric.higher_is_better else min(means)

@@ -94,12 +94,13 @@ def _details(table: Table) -> str:
         for column in table.columns
         if table.cell(method, column).values
     ]
-    listed = markdown(["method", "column", "seeds 0, 1, 2, …"], rows)
+    listed = markdown(["method", "column", "seed: value"], rows)
     return f"<details><summary>Every seed</summary>\n\n{listed}\n</details>\n"
 
 
 def _values(table: Table, method: str, column: Column) -> str:
-    return ", ".join(f"{v:.{table.metric.digits}f}" for _, v in sorted(table.cell(method, column).values.items()))
+    values = sorted(table.cell(method, column).values.items())
+    return ", ".join(f"{seed}: {value:.{table.metric.digits}f}" for seed, value in values)
 
 
 def _figure_section(artefact: ModuleType, figures: Path, page: Path) -> str:

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -92,7 +93,18 @@ def _attempt(run: Run) -> Done | Failed:
 
 @cache
 def versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: _version(name) for name in ("torch", "safegain")}}
+    packages = {name: _version(name) for name in ("torch", "scikit-learn", "safegain")}
+    return {"python": platform.python_version(), **packages, "code": _code()}
+
+
+def _code() -> str:
+    """What the package was when this was measured: stored results do not follow when code changes."""
+    import safegain
+
+    digest = sha256()
+    for path in sorted(Path(safegain.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _version(package: str) -> str:

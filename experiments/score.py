@@ -25,7 +25,9 @@ def _test(model: Any, problem: Any) -> dict[str, float]:
 
 
 def _correction(model: Any, problem: Any) -> dict[str, float]:
-    """F1 of the corrected labels x 100 and AUC of the weights, over the weak rows; nothing where no label is wrong."""
+    """Over the weak rows: F1 x 100 of the corrected labels, and of the predictions if these were the labels; AUC of the
+    weights. Nothing where no label is wrong.
+    """
     if regresses(problem):
         return {}
     from safegain.correction import correction_f1
@@ -36,6 +38,7 @@ def _correction(model: Any, problem: Any) -> dict[str, float]:
     if not 0 < (given != true).sum() < len(given):
         return found
     corrected, weight = getattr(model, "corrected_labels_", None), getattr(model, "sample_weight_", None)
+    found["predicted_f1"] = 100 * float(correction_f1(given, true, model.predict(problem.X[weak])))
     if corrected is not None:
         found["f1"] = 100 * float(correction_f1(given, true, corrected[weak]))
     if weight is not None:

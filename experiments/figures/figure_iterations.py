@@ -13,7 +13,7 @@ TITLE = "Accuracy over lower and upper steps"
 HOW = (
     "MNIST, half of the labels flipped, 2 seeds: mean test accuracy of the L-th iterate of a search with T lower steps."
 )
-LOWER, SEEDS = (5, 15, 50, 150), 2
+LOWER, SEEDS = (5, 15, 35, 100), 2
 SETTING: dict[str, Value] = {"task": "noise", "noise": "uniform", "rate": 0.5, "trusted": "unbiased"}
 
 
@@ -27,7 +27,9 @@ def surface(results: Results, quick: bool) -> dict[int, np.ndarray]:
     for T in _lower(quick):
         records = [record for seed in _seeds(quick) if (record := results(_run(T, seed, quick)))]
         if records:
-            found[T] = np.mean([record["metrics"]["accuracy"][1:] for record in records], axis=0)
+            iterates = [record["metrics"]["accuracy"][1:] for record in records]
+            shortest = min(map(len, iterates))  # a search may have ended early
+            found[T] = np.mean([accuracies[:shortest] for accuracies in iterates], axis=0)
     return found
 
 
@@ -35,7 +37,8 @@ def render(results: Results, path: Path, quick: bool = False) -> bool:
     found = surface(results, quick)
     if not found:
         return False
-    lower, accuracy = list(found), np.array(list(found.values()))  # (T, L)
+    lower, shortest = list(found), min(map(len, found.values()))
+    accuracy = np.array([means[:shortest] for means in found.values()])  # (T, L)
     upper = np.arange(1, accuracy.shape[1] + 1)
     with drawn(path, 9.5, 3.8) as figure:
         hill, chart = figure.add_subplot(1, 2, 1, projection="3d"), figure.add_subplot(1, 2, 2)

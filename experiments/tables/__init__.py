@@ -7,6 +7,7 @@ from experiments.plan import Value
 
 NOISE_METHODS = (
     "baseline",
+    "best_baseline",
     "trusted_only",
     "reed_soft",
     "reed_hard",
@@ -21,6 +22,7 @@ NOISE_METHODS = (
 )
 SSL_METHODS = (
     "baseline",
+    "best_baseline",
     "trusted_only",
     "pi_model",
     "mean_teacher",

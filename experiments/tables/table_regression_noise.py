@@ -31,6 +31,7 @@ GRID = Grid(
     ],
     (
         "baseline_regressor",
+        "tuned_baseline_regressor",
         "trusted_only_regressor",
         "svr",
         "huber",

@@ -105,6 +105,8 @@ def hide_labels(y: ArrayLike, labelled: float = 0.4, *, random_state: Seed = Non
     labels = np.asarray(y)
     if labels.dtype.kind not in "iuf":
         raise ValueError(f"y: only numbers can be hidden as -1 or NaN, got dtype {labels.dtype}; number the classes")
+    if labels.dtype.kind != "f" and (labels == -1).any():
+        raise ValueError("y: -1 is a class here, and marks a row without a label; number the classes from 0")
     hidden = labels.astype(np.int64 if labels.dtype.kind == "u" else labels.dtype)
     n_hidden = len(labels) - round(_share("labelled", labelled) * len(labels))
     rows = np.random.default_rng(random_state).permutation(len(labels))[:n_hidden]

@@ -11,17 +11,19 @@ from safegain.methods.influence import InfluenceFunction
 from safegain.methods.linear import SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor
 from safegain.methods.nearest import NearestNeighbour
 from safegain.methods.noise_layer import SModel
-from safegain.methods.pgs_refit import PGSRefit, PGSRefitRegressor
+from safegain.methods.pgs_refit import PGSRefit
+from safegain.methods.pgs_refit_linear import PGSRefitRegressor, TunedBaselineRegressor
 from safegain.methods.pseudo_label import PseudoLabel
 from safegain.methods.recipe import Recipe
 from safegain.methods.reweighting import LearningToReweight, MetaWeightNet
 from safegain.methods.safew import SafeWClassifier, SafeWRegressor
-from safegain.methods.supervised import BaselineClassifier, TrustedOnlyClassifier
+from safegain.methods.supervised import BaselineClassifier, BestBaselineClassifier, TrustedOnlyClassifier
 
 __all__ = [
     "SVR",
     "BaselineClassifier",
     "BaselineRegressor",
+    "BestBaselineClassifier",
     "CleanlabClassifier",
     "GoldLossCorrection",
     "Huber",
@@ -42,4 +44,5 @@ __all__ = [
     "SelfLS",
     "TrustedOnlyClassifier",
     "TrustedOnlyRegressor",
+    "TunedBaselineRegressor",
 ]

@@ -21,7 +21,7 @@ VALIDATION_FRACTION = 0.2  # of the labelled rows, taken as trusted where none i
 class Weak:
     """A user's rows, checked: labels, which rows are trusted, and which of those are held out.
 
-    With the same random_state and the same labels every method, and PGS, holds out the same rows.
+    With the same whole number as random_state and the same trusted rows, every method and PGS hold out the same ones.
     """
 
     def __init__(
@@ -132,6 +132,11 @@ class NetworkClassifier(MethodClassifier):
         rows = self._rows(X)
         with torch.no_grad():
             return torch.softmax(self.fitted_(self.inputs_.rows(rows)), dim=1).numpy()
+
+
+def seed_of(random_state: Any, random: np.random.RandomState) -> int:
+    """The user's own seed, if it is a number: then all that start from it hold out the same rows."""
+    return int(random_state) if isinstance(random_state, int | np.integer) else random.randint(2**31)
 
 
 def to_material(weak: Weak, inputs: Inputs) -> Material:

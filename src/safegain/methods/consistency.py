@@ -39,7 +39,7 @@ class Consistency(Objective):
     def loss(self, rows: Tensor, progress: float) -> Tensor:
         both = torch.cat([rows, draw(self.material.unlabelled, len(rows), self.generator)])
         z = self.noisy(self.network, both)
-        with torch.no_grad():
+        with torch.set_grad_enabled(self.teacher is self.network):  # an average of the past is not trained
             target = torch.softmax(self.noisy(self.teacher, both), dim=1)
         distance = (torch.softmax(z, dim=1) - target).square().mean()
         return cross_entropy(z[: len(rows)], self.material.y[rows]) + self.weight * ramp_up(progress) * distance

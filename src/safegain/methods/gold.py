@@ -59,5 +59,6 @@ class GoldLossCorrection(NetworkClassifier):
             p = torch.softmax(first(material.X[material.trusted]), dim=1)
         estimated = estimated_transition(p, material.y[material.trusted])
         # A hundredth of the identity keeps the logarithm finite where the first network was sure of its mistake.
-        self.transition_ = 0.99 * estimated + 0.01 * smoothed_identity(len(estimated), 0.5, p.dtype)
-        return Corrected(network, material, generator, transition=self.transition_)
+        transition = 0.99 * estimated + 0.01 * smoothed_identity(len(estimated), 0.5, p.dtype)
+        self.transition_ = transition.numpy()
+        return Corrected(network, material, generator, transition=transition)

@@ -12,7 +12,7 @@ from safegain.methods.recipe import Recipe
 
 
 class NearestNeighbour(CorrectingClassifier):
-    """Every weak row, labelled or not, gets the label of the closest trusted row (Cover and Hart 1967).
+    """Every weak row, labelled or not, gets the label of the closest trusted row that is not held out.
 
     Distances are Euclidean between rows as the network sees them. `corrected_labels_` holds the labels of all rows.
     """
@@ -26,7 +26,7 @@ class NearestNeighbour(CorrectingClassifier):
 
     def _corrected(self, weak: Weak, random: np.random.RandomState) -> np.ndarray:
         X = fit_inputs(weak.rows[~weak.held], model="mlp", scaling="auto").rows(weak.rows).numpy()
-        trusted, numbers = weak.trusted, weak.labels.numbers.copy()
-        numbers[~trusted] = numbers[trusted][pairwise_distances_argmin(X[~trusted], X[trusted])]
+        trusted, guides, numbers = weak.trusted, weak.trusted & ~weak.held, weak.labels.numbers.copy()
+        numbers[~trusted] = numbers[guides][pairwise_distances_argmin(X[~trusted], X[guides])]
         self.corrected_labels_ = self.classes_[numbers]
         return numbers

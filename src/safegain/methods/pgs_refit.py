@@ -7,25 +7,22 @@ baseline itself. docs/decisions/0006 has the measurements.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.base import RegressorMixin, clone
-from sklearn.linear_model import LinearRegression
+from sklearn.base import clone
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from safegain.estimators import PGSClassifier, PGSRegressor
-from safegain.methods.base import MethodRegressor, NetworkClassifier, Weak, fresh, to_material
+from safegain.estimators import PGSClassifier
+from safegain.methods.base import NetworkClassifier, Weak, fresh, seed_of, to_material
 from safegain.methods.recipe import Material, Network, Objective, Recipe, held_out_loss, train
 from safegain.methods.supervised import CrossEntropy
 from safegain.search_space import Point
 
-POWERS = (1, 2, 4)  # of the weights; a search of few steps tells rows apart but does not push weights to 0 and 1
-SHARES = (1.0, 0.3, 0.1, 0.03)  # of the doubtful rows' weight
-FIRM = 1.64  # standard errors: one-sided, at 5%
+POWERS = (1, 2)  # of the weights; a search of few steps tells rows apart but does not push weights to 0 and 1
+SHARES = (1.0, 0.3)  # of the weight of rows without a label
 
 
 class Weighted(Objective):
@@ -46,15 +43,18 @@ class Weighted(Objective):
 class PGSRefit(NetworkClassifier):
     """The search of PGS for weights and labels, then the shared recipe on them and on the trusted rows.
 
+    The baseline is one of the candidates; the one with the fewest mistakes on the held-out trusted rows is kept. With
+    fewer than 40 trusted rows none is held out, and the baseline is what comes back.
+
     Parameters
     ----------
     search : PGSClassifier or None
-        How to search; None is a network with 50 inner and 8 outer steps.
+        How to search; None is a network with 35 inner and 8 outer steps.
 
     Attributes
     ----------
     search_ : the fitted PGSClassifier, with the search's own model
-    sample_weight_ : (n,) what each row counted in the end; zero for a row without a label that was left out
+    sample_weight_ : (n,) what each row counted in the training; zero for rows that were left out or held out
     corrected_labels_ : (n,) what the final network says of the weak rows; the trusted rows' own labels
     """
 
@@ -75,126 +75,62 @@ class PGSRefit(NetworkClassifier):
         return CrossEntropy(network, material, generator)  # the baseline, which is the first candidate
 
     def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
-        usual = PGSClassifier("mlp", n_inner=50, lr_inner=1.0, n_outer=8, lr_outer=0.1)
-        self.search_, last = searched(self.search or usual, weak, self.selection_fraction, self.random_state, random)
+        usual = PGSClassifier("mlp", n_inner=35, lr_inner=1.0, n_outer=8, lr_outer=0.1)
+        seed = seed_of(self.random_state, random)
+        self.search_, last = searched(self.search or usual, weak, self.selection_fraction, seed)
         self.held_out_ = weak.held = self.search_.held_out_
         super()._fit(weak, random)
-        material, recipe = to_material(weak, self.inputs_), self.recipe or Recipe()
-        self.sample_weight_ = weak.labels.labelled.astype(np.float64)
-        least = held_out_loss(self.fitted_, material)
-        generator = torch.Generator().manual_seed(random.randint(2**31))
+        self.sample_weight_ = (weak.labels.labelled & ~weak.held).astype(np.float64)
+        material = to_material(weak, self.inputs_)
+        if weak.held.any():
+            self._improve(material, last, torch.Generator().manual_seed(random.randint(2**31)))
+        with torch.no_grad():
+            predicted = self.fitted_(self.inputs_.rows(weak.rows)).argmax(dim=1).numpy()
+        self.corrected_labels_ = self.classes_[np.where(weak.trusted, weak.labels.numbers, predicted)]
+
+    def _improve(self, material: Material, last: Point, generator: torch.Generator) -> None:
+        """Replace the baseline by the best of the candidates, if that makes fewer mistakes on the held-out rows."""
+        recipe, least = self.recipe or Recipe(), held_out_loss(self.fitted_, material)
         for weights, targets in candidates(material, last):
-            objective = Weighted(
-                fresh(material, recipe, generator), material, generator, weights=weights, targets=targets
-            )
-            network = train(objective, recipe)
+            start = fresh(material, recipe, generator)
+            network = train(Weighted(start, material, generator, weights=weights, targets=targets), recipe)
             loss = held_out_loss(network, material)
             if loss < least:
                 self.fitted_, least = network, loss
-                self.sample_weight_[~weak.held] = weights.numpy()
-        self.corrected_labels_ = self.classes_[weak.labels.numbers]
-        self.corrected_labels_[~weak.trusted] = self.predict(weak.rows[~weak.trusted])
+                self.sample_weight_[~self.held_out_] = weights.numpy()
 
 
-def searched(
-    search: Any, weak: Weak, selection_fraction: float, random_state: Any, random: np.random.RandomState
-) -> tuple[Any, Point]:
+def searched(search: Any, weak: Weak, selection_fraction: float, seed: int) -> tuple[Any, Point]:
     """The fitted search and its last iterate, which has told the rows apart best."""
     points: list[Point] = []
-    seed = int(random_state) if isinstance(random_state, int | np.integer) else random.randint(2**31)
     search = clone(search).set_params(selection_fraction=selection_fraction, random_state=seed)
-    search.set_params(callbacks=[*(search.callbacks or ()), lambda _, candidate: points.append(candidate.point)])
+    own = search.callbacks
+    search.set_params(callbacks=[*(own or ()), lambda _, candidate: points.append(candidate.point)])
     search.fit(weak.rows, weak.labels.given, trusted=weak.trusted)
-    return search, points[-1]
+    return search.set_params(callbacks=own), points[-1]
 
 
 def candidates(material: Material, last: Point) -> Iterator[tuple[Tensor, Tensor]]:
     """Weights (n,) and targets (n, k). Labels stay as given, since Q repeats the search model's own mistakes; rows
     without one have nothing better than Q.
     """
-    weak, dtype = ~material.trusted, material.X.dtype
-    labelled = material.y >= 0
+    weak, labelled, dtype = ~material.trusted, material.y >= 0, material.X.dtype
     targets = torch.zeros(len(weak), material.n_classes, dtype=dtype)
     targets.scatter_(1, material.y.clamp(min=0)[:, None], 1)
     w = torch.ones(len(weak), dtype=dtype)
     w[weak] = last.w.to(dtype)
     if labelled.all():
-        yield from ((w**power, targets) for power in POWERS)
+        for power in POWERS:
+            yield torch.where(weak, level(w**power, material.y, weak, material.n_classes), 1.0), targets
         return
     Q = targets.clone()
     Q[weak] = last.Q.to(dtype)
     targets = torch.where(labelled[:, None], targets, Q)
-    yield from ((torch.where(labelled, 1.0, share * w), targets) for share in SHARES[:2])
+    yield from ((torch.where(labelled, 1.0, share * w), targets) for share in SHARES)
 
 
-class PGSRefitRegressor(RegressorMixin, MethodRegressor):
-    """The search of PGS for weights and shifts, then least squares on them and on the trusted rows.
-
-    The baseline, least squares with every label as given, is left only for a candidate that is better on the held-out
-    rows by a paired one-sided test at 5%: they may be few, and the candidates are many.
-
-    Parameters
-    ----------
-    search : PGSRegressor or None
-        How to search; None is PGSRegressor with its defaults, ridge regression.
-
-    Attributes
-    ----------
-    search_ : the fitted PGSRegressor, with the search's own model
-    sample_weight_ : (n,) what each row counted in the end; zero for a row that was left out
-    corrected_labels_ : (n,) the labels that were trained on
-    """
-
-    def __init__(
-        self, search: PGSRegressor | None = None, *, selection_fraction: float = 0.5, random_state: Any = None
-    ) -> None:
-        self.search = search
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
-
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
-        search = self.search or PGSRegressor("ridge")
-        self.search_, _ = searched(search, weak, self.selection_fraction, self.random_state, random)
-        self.held_out_ = weak.held = self.search_.held_out_
-        X = weak.rows.astype(np.float64, copy=False)
-        chosen = best_candidate(X, weak, list(linear_candidates(self.search_, weak)))
-        self.fitted_ = chosen.fit(X, np.ones(len(X), dtype=bool))
-        self.sample_weight_, self.corrected_labels_ = chosen.weights, chosen.labels
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The predicted label of each row of X."""
-        return self.fitted_.predict(self._rows(X).astype(np.float64, copy=False))
-
-
-@dataclass(frozen=True)
-class Candidate:
-    weights: np.ndarray
-    labels: np.ndarray
-
-    def fit(self, X: np.ndarray, rows: np.ndarray) -> LinearRegression:
-        kept = rows & (self.weights > 0)
-        return LinearRegression().fit(X[kept], self.labels[kept], sample_weight=self.weights[kept])
-
-
-def linear_candidates(search: PGSRegressor, weak: Weak) -> Iterator[Candidate]:
-    """The baseline first; then weights and labels of the search, the doubtful rows counting more or less."""
-    labelled, corrected = weak.labels.labelled, search.corrected_labels_
-    given = np.where(labelled, weak.labels.given, corrected - search.label_shift_)
-    yield Candidate(labelled.astype(np.float64), given)
-    noisy = labelled.all()
-    doubtful = ~weak.trusted if noisy else ~labelled
-    for share in (*SHARES, 0.0) if noisy else SHARES:
-        for power, labels in ((1, corrected), *((power, given) for power in POWERS)):
-            yield Candidate(np.where(doubtful, share * search.sample_weight_**power, 1.0), labels)
-
-
-def best_candidate(X: np.ndarray, weak: Weak, candidates: list[Candidate]) -> Candidate:
-    held, y = weak.held, weak.labels.given[weak.held]
-    if not held.any():
-        return candidates[0]
-    losses = np.array([(each.fit(X, ~held).predict(X[held]) - y) ** 2 for each in candidates])
-    gains = losses[0] - losses  # row by row
-    error = gains.std(axis=1) / np.sqrt(held.sum())
-    firm = gains.mean(axis=1) > FIRM * error
-    firm[0] = True
-    return candidates[int(np.where(firm, losses.mean(axis=1), np.inf).argmin())]
+def level(w: Tensor, y: Tensor, rows: Tensor, k: int) -> Tensor:
+    """w over its mean within each class of `rows`: trusted rows with other class shares must not pass them on."""
+    total = torch.zeros(k, dtype=w.dtype).index_add_(0, y[rows], w[rows])
+    count = torch.bincount(y[rows], minlength=k)
+    return w * (count / total.clamp(min=1e-12))[y]

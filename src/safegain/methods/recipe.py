@@ -137,7 +137,7 @@ def train(objective: Objective, recipe: Recipe) -> Network:
 
 
 def batches(rows: Tensor, size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Batches without end: every row once in a round, in a new order in every round."""
+    """Batches without end. A round has a new order of the rows, and what is left of it below a batch is not used."""
     size = min(size, len(rows))
     while True:
         order = rows[torch.randperm(len(rows), generator=generator)]

@@ -13,8 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.func import functional_call, jvp
-from torch.nn import Linear, ReLU, Sequential, Sigmoid
+from torch.nn import Linear, ReLU, Sequential, Sigmoid, init
 from torch.nn.functional import cross_entropy
+from torch.nn.utils import skip_init
 
 from safegain.methods.base import NetworkClassifier
 from safegain.methods.recipe import Material, Network, Objective, Recipe, draw
@@ -69,10 +70,11 @@ class Reweighted(Objective):
 class MetaWeighted(Reweighted):
     def __init__(self, network: Network, material: Material, generator: torch.Generator, *, rate: float) -> None:
         super().__init__(network, material, generator)
-        dtype = material.X.dtype
-        with torch.random.fork_rng(devices=[]):  # torch's layers draw their start from the global generator
-            torch.manual_seed(int(torch.randint(2**31, (1,), generator=generator)))
-            self.meta = Sequential(Linear(1, 100), ReLU(), Linear(100, 1), Sigmoid()).to(dtype)
+        first, second = (skip_init(Linear, *shape, dtype=material.X.dtype) for shape in ((1, 100), (100, 1)))
+        for layer in (first, second):  # torch would draw its usual start from the global generator
+            for part in layer.parameters():
+                init.uniform_(part, -(layer.in_features**-0.5), layer.in_features**-0.5, generator=generator)
+        self.meta = Sequential(first, ReLU(), second, Sigmoid())
         self.optimizer = torch.optim.Adam(self.meta.parameters(), lr=1e-3, weight_decay=1e-4)
         self.rate = rate
 

@@ -18,7 +18,7 @@ from scipy.optimize import linprog, nnls
 from scipy.sparse import coo_array, hstack
 from sklearn.base import RegressorMixin, clone
 
-from safegain.methods.base import MethodClassifier, MethodRegressor, Weak
+from safegain.methods.base import MethodClassifier, MethodRegressor, Weak, seed_of
 from safegain.methods.bootstrapping import Reed
 from safegain.methods.consistency import MeanTeacher, PiModel
 from safegain.methods.linear import SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor
@@ -124,7 +124,7 @@ class SafeWClassifier(MethodClassifier):
         shared: dict[str, Any] = {
             "recipe": self.recipe,
             "selection_fraction": self.selection_fraction,
-            "random_state": _seed(self.random_state, random),
+            "random_state": seed_of(self.random_state, random),
         }
         kinds = (Reed, SModel) if weak.labels.labelled.all() else (PiModel, MeanTeacher)
         usual: Learners = [(kind.__name__.lower(), kind(**shared)) for kind in (BaselineClassifier, *kinds)]
@@ -164,7 +164,7 @@ class SafeWRegressor(RegressorMixin, MethodRegressor):
     def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
         shared: dict[str, Any] = {
             "selection_fraction": self.selection_fraction,
-            "random_state": _seed(self.random_state, random),
+            "random_state": seed_of(self.random_state, random),
         }
         kinds = (Huber, SVR) if weak.labels.labelled.all() else (SelfLS, TrustedOnlyRegressor)
         usual: Learners = [(kind.__name__.lower(), kind(**shared)) for kind in (BaselineRegressor, *kinds)]
@@ -197,8 +197,3 @@ def _trained(learner: Any, weak: Weak, kept: np.ndarray | None = None) -> Any:
 
 def _first(learners: list[Any], kind: type) -> Any:
     return next((each for each in learners if type(each) is kind), None)
-
-
-def _seed(random_state: Any, random: np.random.RandomState) -> int:
-    """A number, so that all learners hold out the same rows; the user's own, if it is one."""
-    return int(random_state) if isinstance(random_state, int | np.integer) else random.randint(2**31)
