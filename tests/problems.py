@@ -139,3 +139,9 @@ def _requirements(
         Requirement(f"set {i}", inputs.rows(part), torch.from_numpy(weights[i]), measure)
         for i, part in enumerate((Xv, half))
     )
+
+
+def numpy_state() -> tuple[list[int], int]:
+    """numpy's global generator: its keys, and how many of them are used up. Keys alone change once in 624 draws."""
+    keys, position = np.random.get_state()[1:3]  # noqa: NPY002
+    return keys.tolist(), position

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from problems import numpy_state
 from sklearn.utils import Bunch
 
 from safegain import datasets
@@ -160,11 +161,10 @@ MAKERS = {
 def test_makers_are_repeatable_and_touch_nothing_else(maker):
     y = Y[:1000].copy()
     y.setflags(write=False)
-    before = np.random.get_state()[1].copy(), random.getstate(), torch.get_rng_state()  # noqa: NPY002
+    before = numpy_state(), random.getstate(), torch.get_rng_state()
     one, same, other = maker(y, 5), maker(y, 5), maker(y, 6)
-    after = np.random.get_state()[1], random.getstate(), torch.get_rng_state()  # noqa: NPY002
-    assert (before[0] == after[0]).all()
-    assert before[1] == after[1]
+    after = numpy_state(), random.getstate(), torch.get_rng_state()
+    assert before[:2] == after[:2]
     assert torch.equal(before[2], after[2])
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
@@ -584,3 +584,8 @@ def test_features_are_cached_by_their_settings(monkeypatch, tmp_path):
     assert np.array_equal(one, datasets.load_cifar10_features(n_atoms=5, n_components=4))
     assert len(datasets.load_cifar10_features(n_atoms=5, n_components=4, mirror=False)) == 2
     assert calls == [{"n_atoms": 5, "n_components": 4, "mirror": m} for m in (True, False)]
+
+
+def test_labels_that_are_minus_one_cannot_be_hidden():
+    with pytest.raises(ValueError, match="-1 is a class here"):
+        datasets.hide_labels(np.array([-1, 1] * 5), random_state=0)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import torch
+from problems import numpy_state
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -705,7 +706,7 @@ def test_nothing_of_the_users_is_touched():
     X, noisy, _, trusted = noisy_digits(300)
     kept = X.copy(), noisy.copy(), trusted.copy()
     random.seed(3), np.random.seed(3), torch.manual_seed(3)  # noqa: NPY002
-    states = random.getstate(), np.random.get_state()[1].copy(), torch.get_rng_state()  # noqa: NPY002
+    states = random.getstate(), numpy_state(), torch.get_rng_state()
     threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
     for part in (X, noisy, trusted):
         part.setflags(write=False)
@@ -717,7 +718,7 @@ def test_nothing_of_the_users_is_touched():
     for part, before in zip((X, noisy, trusted), kept, strict=True):
         np.testing.assert_array_equal(part, before)
     assert random.getstate() == states[0]
-    np.testing.assert_array_equal(np.random.get_state()[1], states[1])  # noqa: NPY002
+    assert numpy_state() == states[1]
     assert torch.equal(torch.get_rng_state(), states[2])
     assert (torch.get_num_threads(), torch.get_default_dtype()) == (threads, dtype)
 

@@ -134,7 +134,7 @@ def test_runs_with_one_key_are_refused():
 
 def test_tables_share_runs():
     noise, correction = (set(a.runs()) for a in artefacts(["table-mnist-noise", "table-correction"]))
-    assert {run.method for run in noise & correction} == {"cleanlab", "pgs"}
+    assert {run.method for run in noise & correction} == {"cleanlab", "pgs", "baseline"}
 
 
 def test_only_selects_in_the_order_of_the_page():
@@ -254,7 +254,7 @@ def test_a_record_says_what_was_run_where(fakes):
     found = execute(run)
     assert Run.from_dict(found["run"]) == run
     assert found["metrics"] == {"accuracy": 82.0}
-    assert set(found["versions"]) == {"python", "torch", "safegain"}
+    assert set(found["versions"]) == {"python", "torch", "scikit-learn", "safegain", "code"}
     assert found["machine"]["cores"] >= 1
     assert found["seconds"] >= 0
 
@@ -284,7 +284,13 @@ def test_scores_by_hand():
         sample_weight_=np.array([0.0, 1.0, 0.5, 0.6, 0.7, 1.0]),
     )
     # AUC: of the six pairs (right, wrong) the three with the wrong row of weight 0 are in order.
-    assert fit_and_score(model, problem) == pytest.approx({"accuracy": 75.0, "f1": 50.0, "auc": 50.0})
+    assert fit_and_score(model, problem) == pytest.approx(
+        {"accuracy": 75.0, "f1": 50.0, "auc": 50.0, "predicted_f1": 80.0}
+    )
+    model.search_ = model  # what a method has inside is measured with it
+    found = fit_and_score(model, problem)
+    assert (found["search_f1"], found["search_accuracy"]) == pytest.approx((50.0, 75.0))
+    del model.search_
     problem.y_test = np.array([1.0, 1.0, 1.0, 3.0])
     assert fit_and_score(model, problem) == {"mse": 1.0}
 
@@ -345,7 +351,8 @@ def filled(grid: Grid, values: dict[str, list[float]], store: Store):
         for method, numbers in values.items():
             for seed, value in enumerate(numbers):
                 run = Run(column.data, column.setting, method, seed)
-                store.write(record(run, seconds=2.0, **{grid.metric.name: value}))
+                parts = {f"{part}{grid.metric.name}": value for part in ("", "search_", "predicted_")}
+                store.write(record(run, seconds=2.0, **parts))
     return grid.render(store.read)
 
 
@@ -431,7 +438,7 @@ def test_section_of_a_table(store, fakes, monkeypatch):
     assert "2 seeds" in text
     assert "Computing: 8 s in 4 runs of one thread, some 4 s with 2 at a time on a cpu, 2 cores." in text
     assert "Because." in text
-    assert "| Clever | half | 90.0, 79.0 |" in text
+    assert "| Clever | half | 0: 90.0, 1: 79.0 |" in text
 
 
 def test_the_page_of_no_results_claims_nothing(store, tmp_path):
@@ -471,7 +478,7 @@ def test_a_quick_run_from_the_command_to_the_page(fakes, tmp_path, capsys):
     text = (tmp_path / "page.md").read_text()
     assert "| Raw | 70.0 |" in text
     assert "a rehearsal" in text
-    assert "| Clever | **80.0** |" in text
+    assert "| Clever | **80.0**, unsafe 0/1 |" in text
     printed = capsys.readouterr().out
     assert "table-fake: A table of fakes" in printed
     assert "2 runs, 0 of them stored" in printed
