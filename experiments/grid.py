@@ -87,7 +87,8 @@ class Table:
 
     def best(self, column: Column) -> float | None:
         """The best mean of a column, as it is printed: two that look alike are both best."""
-        cells = [cell for m in self.methods if (cell := self.cell(m, column)).values and cell.complete]
+        rivals = [m for m in self.methods if not is_bound(m)]
+        cells = [cell for m in rivals if (cell := self.cell(m, column)).values and cell.complete]
         means = [round(cell.mean, self.metric.digits) for cell in cells]
         if not means:
             return None
@@ -161,6 +162,10 @@ class Grid:
 
 def method_name(method: str) -> str:
     return import_module(f"experiments.methods.{method}").NAME
+
+
+def is_bound(method: str) -> bool:
+    return bool(vars(import_module(f"experiments.methods.{method}")).get("BOUND"))
 
 
 def measured_in(method: str) -> tuple[str, str]:

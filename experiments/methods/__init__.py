@@ -2,7 +2,8 @@
 
 A part of another method, PART = (its file, part), is measured in that method's runs, as metrics with the part's name
 in front. A method that is not fitted and scored like the others has `measure(problem, seed, *, quick, **options)`
-instead, which returns its metrics. NEEDS names packages without which its runs are left out. What a method is made of
+instead, which returns its metrics. BOUND marks what no method could know, which is never the best
+of a table. NEEDS names packages without which its runs are left out. What a method is made of
 is imported when it is made: names, plans and pages need none of it.
 """
 

@@ -19,6 +19,7 @@ NOISE_METHODS = (
     "cleanlab",
     "pgs",
     "pgs_search",
+    "true_labels",
 )
 SSL_METHODS = (
     "baseline",
@@ -30,6 +31,7 @@ SSL_METHODS = (
     "safew",
     "pgs",
     "pgs_search",
+    "true_labels",
 )
 SETS = ("bodyfat", "mpg", "abalone", "cpusmall", "mg", "space_ga", "cadata")  # a rehearsal has the first two
 
