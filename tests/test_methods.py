@@ -40,7 +40,7 @@ CLASSIFIERS = [
     methods.SModel(recipe=SHORT, random_state=0),
     methods.GoldLossCorrection(recipe=SHORT, random_state=0),
     methods.PiModel(recipe=SHORT, random_state=0),
-    methods.MeanTeacher(recipe=SHORT, random_state=0),
+    methods.MeanTeacher(decay=0.9, recipe=SHORT, random_state=0),  # 150 steps are too few for a long memory
     methods.PseudoLabel(recipe=SHORT, random_state=0),
     methods.LearningToReweight(recipe=SHORT, random_state=0),
     methods.MetaWeightNet(recipe=SHORT, random_state=0),
