@@ -16,8 +16,9 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from safegain.estimators import PGSClassifier
+from safegain.measures import calibrated_log_loss
 from safegain.methods.base import NetworkClassifier, Weak, fresh, seed_of, to_material
-from safegain.methods.recipe import Material, Network, Objective, Recipe, held_out_loss, train
+from safegain.methods.recipe import Material, Network, Objective, Recipe, train
 from safegain.methods.supervised import CrossEntropy
 from safegain.search_space import Point
 
@@ -43,8 +44,9 @@ class Weighted(Objective):
 class PGSRefit(NetworkClassifier):
     """The search of PGS for weights and labels, then the shared recipe on them and on the trusted rows.
 
-    The baseline is one of the candidates; the one with the fewest mistakes on the held-out trusted rows is kept. With
-    fewer than 40 trusted rows none is held out, and the baseline is what comes back.
+    The baseline is left for the candidate with the least log-loss on the held-out trusted rows, at its best
+    temperature, if that makes no more mistakes there. With fewer than 40 trusted rows none is held out, and the
+    baseline is what comes back.
 
     Parameters
     ----------
@@ -89,15 +91,28 @@ class PGSRefit(NetworkClassifier):
         self.corrected_labels_ = self.classes_[np.where(weak.trusted, weak.labels.numbers, predicted)]
 
     def _improve(self, material: Material, last: Point, generator: torch.Generator) -> None:
-        """Replace the baseline by the best of the candidates, if that makes fewer mistakes on the held-out rows."""
-        recipe, least = self.recipe or Recipe(), held_out_loss(self.fitted_, material)
+        """Replace the baseline by the candidate that knows most of the held-out rows and is wrong on no more of them.
+
+        The rule of PGS's own selection (docs/decisions/0005): mistakes are few and coarse, log-loss at the best
+        temperature takes every row into account and does not mind how sure a network is.
+        """
+        recipe = self.recipe or Recipe()
+        allowed, least = judged(self.fitted_, material)
         for weights, targets in candidates(material, last):
             start = fresh(material, recipe, generator)
             network = train(Weighted(start, material, generator, weights=weights, targets=targets), recipe)
-            loss = held_out_loss(network, material)
-            if loss < least:
+            mistakes, loss = judged(network, material)
+            if mistakes <= allowed and loss < least:
                 self.fitted_, least = network, loss
                 self.sample_weight_[~self.held_out_] = weights.numpy()
+
+
+def judged(network: Network, material: Material) -> tuple[float, float]:
+    """On the held-out rows: share of mistakes, and log-loss at the best temperature."""
+    with torch.no_grad():
+        z = network(material.X_held)
+    mistakes = (z.argmax(dim=1) != material.y_held).double().mean()
+    return float(mistakes), calibrated_log_loss(z, material.y_held)
 
 
 def searched(search: Any, weak: Weak, selection_fraction: float, seed: int) -> tuple[Any, Point]:
