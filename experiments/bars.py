@@ -46,7 +46,7 @@ def _regression(table: Table, column: Column) -> Bar:
     what = f"{table.title}, {column.label}: error of PGS below Baseline's"
     if not (pgs.complete and floor.complete):
         return Bar(what, "", None)
-    return Bar(what, f"PGS {pgs.mean:.4f}, Baseline {floor.mean:.4f}", pgs.mean < floor.mean)
+    return Bar(what, f"PGS {pgs.mean:.6f}, Baseline {floor.mean:.6f}", pgs.mean < floor.mean)
 
 
 def _correction(table: Table, column: Column) -> Bar:

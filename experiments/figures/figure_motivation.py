@@ -61,6 +61,7 @@ def render(results: Results, path: Path, quick: bool = False) -> bool:
             axes.plot(list(at.values()), list(means.values()), color=colour, marker=marker, linestyle="", label=kind)
         axes.set_xticks(range(len(shown)), [method_name(m) for m in shown], rotation=25, ha="right")
         axes.set_yscale("symlog", linthresh=5)
+        axes.margins(y=0.1)  # marks at the edge would be cut
         low, high = axes.get_ylim()
         ticks = [tick for tick in (-50, -20, -10, -5, -2, 0, 2, 5, 10, 20, 50) if low <= tick <= high]
         axes.set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
