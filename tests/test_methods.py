@@ -481,3 +481,15 @@ def test_best_baseline_is_the_best_of_its_trainings():
     held = best.held_out_
     assert (held == first.held_out_).all()
     assert best.score(X[held], y[held]) >= first.score(X[held], y[held])
+
+
+@pytest.mark.parametrize(("second", "kept"), [((0.1, 0.4), True), ((0.1, 0.6), False), ((0.05, 0.55), False)])
+def test_refit_leaves_the_baseline_for_less_loss_without_more_mistakes(second, kept, monkeypatch):
+    X, y, trusted, _, _ = noisy_digits(200)
+    scores = iter([(0.1, 0.5), (0.2, 0.3), second])  # baseline; a candidate with more mistakes; the other candidate
+    monkeypatch.setattr("safegain.methods.pgs_refit.judged", lambda *_: next(scores))
+    refit = methods.PGSRefit(SEARCH, recipe=SHORT, random_state=0).fit(X, y, trusted=trusted)
+    weak = ~trusted
+    assert (len(np.unique(refit.sample_weight_[weak])) > 1) == kept
+    for c in range(10):  # a class keeps its share
+        assert refit.sample_weight_[weak & (y == c)].mean() == pytest.approx(1)
