@@ -498,3 +498,13 @@ def test_a_failure_ends_the_command_with_one(fakes, tmp_path, capsys):
     assert "| Raw | – | 70.0 |" in (tmp_path / "page.md").read_text()
     printed = " ".join(capsys.readouterr().out.split())
     assert "raw on fake, rate 0.9, seed 0: RuntimeError: no such luck" in printed
+
+
+def test_the_committed_page_is_what_the_committed_results_say(monkeypatch):
+    root = Path(__file__).parents[1]
+    monkeypatch.chdir(root)
+    written = {}
+    monkeypatch.setattr("experiments.page.write_whole", lambda path, text: written.update({path: text}))
+    page, results = Path("docs/results.md"), Path("experiments/results")
+    write_page(page, artefacts(), Store(results).read, figures=Path("docs/figures"), results_folder=results)
+    assert written[page] == page.read_text(encoding="utf-8")
