@@ -24,9 +24,8 @@ from safegain.methods.noise_layer import NoiseLayer, corrected_loss, log_given, 
 from safegain.methods.pgs_refit import Weighted, candidates
 from safegain.methods.pgs_refit_linear import FIRM, Candidate, best_candidate
 from safegain.methods.pseudo_label import PseudoLabelled, rise
-from safegain.methods.recipe import Material, Network, Objective, Recipe, batches, draw, train
+from safegain.methods.recipe import CrossEntropy, Material, Network, Objective, Recipe, batches, draw, train
 from safegain.methods.reweighting import MetaWeighted, Reweighted, gradient, mean_of, parameters_of, row_tangents
-from safegain.methods.supervised import CrossEntropy
 from safegain.search_space import Point
 
 SHORT = Recipe(n_hidden=16, n_steps=150, n_looks=5)
@@ -493,3 +492,11 @@ def test_refit_leaves_the_baseline_for_less_loss_without_more_mistakes(second, k
     assert (len(np.unique(refit.sample_weight_[weak])) > 1) == kept
     for c in range(10):  # a class keeps its share
         assert refit.sample_weight_[weak & (y == c)].mean() == pytest.approx(1)
+
+
+def test_a_candidate_with_every_weight_one_is_least_squares_to_the_last_bit():
+    for seed in range(20):
+        random = np.random.RandomState(seed)
+        X, y = random.rand(61, 7), random.rand(61)
+        found = Candidate(np.ones(61), y).fit(X, np.ones(61, dtype=bool))
+        assert (found.predict(X) == LinearRegression().fit(X, y).predict(X)).all()

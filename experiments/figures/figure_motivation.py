@@ -5,6 +5,7 @@ from pathlib import Path
 from experiments.figures.drawing import BLUE, GREEN, GREY, ORANGE, PINK, drawn
 from experiments.grid import Results, method_name
 from experiments.plan import Run, Value
+from experiments.tables import NOISE_METHODS
 
 NAME = "figure-motivation"
 TITLE = "Gain and safeness"
@@ -13,18 +14,7 @@ HOW = (
     "mean; bar: the worst seed. Below the line a method does harm."
 )
 SEEDS = 2
-METHODS = (
-    "trusted_only",
-    "reed_soft",
-    "reed_hard",
-    "s_model",
-    "safew",
-    "gold_loss_correction",
-    "learning_to_reweight",
-    "meta_weight_net",
-    "cleanlab",
-    "pgs",
-)
+METHODS = tuple(m for m in NOISE_METHODS if m not in ("baseline", "best_baseline", "pgs_search", "true_labels"))
 KINDS: dict[str, dict[str, Value]] = {
     "uniform, 50%": {"noise": "uniform", "rate": 0.5},
     "to one other class, 40%": {"noise": "pair", "rate": 0.4},

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from safegain.checks import check_rows, check_trained_on, check_trusted
 from safegain.inputs import Inputs, Rows, fit_inputs
 from safegain.labels import Labels, classification_labels, regression_labels
-from safegain.methods.recipe import Material, Network, Objective, Recipe, train
+from safegain.methods.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
 from safegain.splits import rank_rows, stand_in_trusted
 
 VALIDATION_FRACTION = 0.2  # of the labelled rows, taken as trusted where none is named
@@ -113,12 +113,19 @@ class MethodClassifier(ClassifierMixin, Method):
 class NetworkClassifier(MethodClassifier):
     """A classifier that is its objective: everything else is the shared recipe."""
 
-    recipe: Recipe | None
     inputs_: Inputs
     fitted_: Network
 
-    @abstractmethod
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective: ...
+    def __init__(
+        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
+    ) -> None:
+        self.recipe = recipe
+        self.selection_fraction = selection_fraction
+        self.random_state = random_state
+
+    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
+        """What the method adds; nothing, unless it says so."""
+        return CrossEntropy(network, material, generator)
 
     def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
         generator = torch.Generator().manual_seed(random.randint(2**31))

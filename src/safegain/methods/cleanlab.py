@@ -14,8 +14,7 @@ import torch
 from safegain.inputs import fit_inputs
 from safegain.methods.base import Weak, fresh, to_material
 from safegain.methods.correcting import CorrectingClassifier
-from safegain.methods.recipe import Material, Recipe, train
-from safegain.methods.supervised import CrossEntropy
+from safegain.methods.recipe import CrossEntropy, Material, Recipe, train
 
 N_FOLDS = 5  # cleanlab's own default
 
@@ -31,13 +30,6 @@ class CleanlabClassifier(CorrectingClassifier):
     label_issues_ : (n,) bool, never true for a trusted row
     corrected_labels_ : (n,) labels as given, but the likeliest class for the issues
     """
-
-    def __init__(
-        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
-    ) -> None:
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
 
     def _corrected(self, weak: Weak, random: np.random.RandomState) -> np.ndarray:
         find_label_issues = _finder()

@@ -5,11 +5,8 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-import torch
 
 from safegain.methods.base import NetworkClassifier, Weak
-from safegain.methods.recipe import Material, Network, Objective
-from safegain.methods.supervised import CrossEntropy
 
 
 class CorrectingClassifier(NetworkClassifier):
@@ -26,6 +23,3 @@ class CorrectingClassifier(NetworkClassifier):
         corrected = copy(weak)
         corrected.labels = replace(weak.labels, numbers=numbers, labelled=numbers >= 0)
         super()._fit(corrected, random)
-
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
-        return CrossEntropy(network, material, generator)

@@ -5,15 +5,13 @@ class i. The second network sees trusted rows as they are and weak rows behind C
 """
 
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from safegain.methods.base import NetworkClassifier, fresh
 from safegain.methods.noise_layer import corrected_loss, smoothed_identity
-from safegain.methods.recipe import Material, Network, Objective, Recipe, train
-from safegain.methods.supervised import CrossEntropy
+from safegain.methods.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
 
 
 class OnWeak(CrossEntropy):
@@ -42,13 +40,6 @@ def estimated_transition(p: Tensor, y: Tensor) -> Tensor:
 
 class GoldLossCorrection(NetworkClassifier):
     """Two trainings: one for the transition matrix, one behind it."""
-
-    def __init__(
-        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
-    ) -> None:
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
 
     def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
         recipe = self.recipe or Recipe()

@@ -1,14 +1,11 @@
 """The plainest correction: the label of the nearest trusted row."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
 from safegain.inputs import fit_inputs
 from safegain.methods.base import Weak
 from safegain.methods.correcting import CorrectingClassifier
-from safegain.methods.recipe import Recipe
 
 
 class NearestNeighbour(CorrectingClassifier):
@@ -16,13 +13,6 @@ class NearestNeighbour(CorrectingClassifier):
 
     Distances are Euclidean between rows as the network sees them. `corrected_labels_` holds the labels of all rows.
     """
-
-    def __init__(
-        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
-    ) -> None:
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
 
     def _corrected(self, weak: Weak, random: np.random.RandomState) -> np.ndarray:
         X = fit_inputs(weak.rows[~weak.held], model="mlp", scaling="auto").rows(weak.rows).numpy()

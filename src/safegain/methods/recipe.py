@@ -111,6 +111,13 @@ class Objective(ABC):
         return self.network(self.material.X[rows], self.generator)
 
 
+class CrossEntropy(Objective):
+    """The labels as they are."""
+
+    def loss(self, rows: Tensor, progress: float) -> Tensor:
+        return cross_entropy(self.logits(rows), self.material.y[rows])
+
+
 def train(objective: Objective, recipe: Recipe) -> Network:
     """The judged network as it was at the best look; at the end, where nothing is held out."""
     material = objective.material

@@ -102,13 +102,6 @@ def mean_of(X: Tensor) -> Tensor:
 class LearningToReweight(NetworkClassifier):
     """Each batch's weights from one look ahead."""
 
-    def __init__(
-        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
-    ) -> None:
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
-
     def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
         return Reweighted(network, material, generator)
 

@@ -1,23 +1,12 @@
 """What a user would do anyway: train on all labels as given, or on the trusted rows alone."""
 
-from typing import Any
-
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from safegain.methods.base import NetworkClassifier, Weak, to_material
-from safegain.methods.recipe import Material, Network, Objective, Recipe, held_out_loss
+from safegain.methods.recipe import CrossEntropy, Material, Network, Objective, held_out_loss
 
 N_TRAININGS = 3  # as many as PGSRefit chooses among
-
-
-class CrossEntropy(Objective):
-    """The labels as they are."""
-
-    def loss(self, rows: Tensor, progress: float) -> Tensor:
-        return cross_entropy(self.logits(rows), self.material.y[rows])
 
 
 class OnTrusted(CrossEntropy):
@@ -29,29 +18,9 @@ class OnTrusted(CrossEntropy):
 class BaselineClassifier(NetworkClassifier):
     """Weak and trusted rows together, every label as given."""
 
-    def __init__(
-        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
-    ) -> None:
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
-
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
-        return CrossEntropy(network, material, generator)
-
 
 class BestBaselineClassifier(NetworkClassifier):
     """The best of three trainings of the baseline on the held-out rows: what choosing alone is worth."""
-
-    def __init__(
-        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
-    ) -> None:
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
-
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
-        return CrossEntropy(network, material, generator)
 
     def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
         trained = []
@@ -64,13 +33,6 @@ class BestBaselineClassifier(NetworkClassifier):
 
 class TrustedOnlyClassifier(NetworkClassifier):
     """The trusted rows alone."""
-
-    def __init__(
-        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
-    ) -> None:
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
 
     def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
         return OnTrusted(network, material, generator)
