@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export SAFEGAIN_DATA ?= ../shared/data
 
-.PHONY: demo test check bench mnist reproduce clean
+.PHONY: demo test check bench mnist reproduce board clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -32,6 +32,10 @@ mnist: .venv/installed
 # Every table and figure of docs/results.md: ONLY=table-mnist-noise for one of them, QUICK=1 for a rehearsal in build/.
 reproduce: .venv/installed
 	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" $(BIN)/python -m experiments
+
+# docs/board.md, in less than four hours: ONLY=spambase for the cells with that word in their name, QUICK=1 to rehearse.
+board: .venv/installed
+	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" $(BIN)/python -m experiments.board
 
 clean:
 	rm -rf .venv build dist src/*.egg-info

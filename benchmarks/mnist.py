@@ -35,7 +35,9 @@ def split(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np
 def measure(seed: int, **settings: object) -> dict:
     X, noisy, true, trusted, X_test, y_test = split(seed)
     began = time.perf_counter()
-    model = PGSClassifier(random_state=seed, **settings).fit(X, noisy, trusted=trusted)
+    model = PGSClassifier(search_space="free", reference="raw", random_state=seed, **settings).fit(
+        X, noisy, trusted=trusted
+    )
     weak = ~trusted
     return {
         "seed": seed,

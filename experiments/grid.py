@@ -105,7 +105,7 @@ class Grid:
     metric: Metric
     columns: Sequence[Column]
     methods: Sequence[str]
-    seeds: int
+    seeds: Sequence[int]
     baseline: str | None = None
     quick_columns: int | None = None  # how many columns a rehearsal has; None: all
 
@@ -138,8 +138,8 @@ class Grid:
             sorted({describe_machine(record) for record in records.values()}),
         )
 
-    def _seeds(self, quick: bool) -> range:
-        return range(1 if quick else self.seeds)
+    def _seeds(self, quick: bool) -> Sequence[int]:
+        return self.seeds[:1] if quick else self.seeds
 
     def _columns(self, quick: bool) -> Sequence[Column]:
         return self.columns[: self.quick_columns] if quick else self.columns

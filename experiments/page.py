@@ -34,7 +34,7 @@ def write_page(
     made = list(artefacts)
     tables = {artefact.NAME: artefact.render(results, quick) for artefact in made if is_table(artefact)}
     parts = [
-        INTRODUCTION.format(results=_relative(results_folder, Path.cwd())),
+        INTRODUCTION.format(results=relative(results_folder, Path.cwd())),
         REHEARSAL if quick else "",
         bars_section(bars(tables)),
         *(table_section(table, jobs) for table in tables.values() if table.n_runs),
@@ -108,7 +108,7 @@ def _figure_section(artefact: ModuleType, figures: Path, page: Path) -> str:
     if not drawing.is_file():
         return ""
     note = f"\n{NOTES[artefact.NAME]}\n" if artefact.NAME in NOTES else ""
-    link = _relative(drawing, page.parent)
+    link = relative(drawing, page.parent)
     return f"## {artefact.TITLE}\n\n![{artefact.TITLE}]({link})\n\n{artefact.HOW}\n{note}"
 
 
@@ -117,5 +117,5 @@ def markdown(header: list[str], rows: Iterable[list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _relative(path: Path, to: Path) -> str:
+def relative(path: Path, to: Path) -> str:
     return Path(os.path.relpath(path, to)).as_posix()

@@ -13,7 +13,7 @@ from typing import Any, Self
 Value = str | int | float | bool
 
 # The words of a setting, in the order in which they stand in a key.
-SETTINGS = ("set", "task", "noise", "labels", "rate", "sigma", "labelled", "trusted", "n_trusted")
+SETTINGS = ("set", "task", "noise", "labels", "rate", "sigma", "labelled", "trusted", "n_weak", "n_trusted", "n_test")
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,12 @@ from sklearn.metrics import roc_auc_score
 
 def fit_and_score(model: Any, problem: Any) -> dict[str, float]:
     model.fit(problem.X, problem.y, trusted=problem.trusted)
-    search = getattr(model, "search_", None)
-    part = {} if search is None else {f"search_{name}": value for name, value in _scores(search, problem).items()}
-    return {**_scores(model, problem), **part}
+    found = _scores(model, problem)
+    if (search := getattr(model, "search_", None)) is not None:
+        found |= {f"search_{name}": value for name, value in _scores(search, problem).items()}
+    if (reference := getattr(model, "reference_model_", None)) is not None:
+        found |= {f"reference_{name}": value for name, value in _test(reference, problem).items()}
+    return found
 
 
 def _scores(model: Any, problem: Any) -> dict[str, float]:

@@ -49,12 +49,15 @@ def noisy_diabetes(seed=0):
     return X, np.where(trusted, y, y + noise), y, trusted
 
 
+PAPER = {"search_space": "free", "reference": "raw"}
+
+
 def classifier(**settings):
-    return PGSClassifier(**{"model": "softmax", "n_outer": 3, "random_state": 0} | settings)
+    return PGSClassifier(**{"model": "softmax", **PAPER, "n_outer": 3, "random_state": 0} | settings)
 
 
 def regressor(**settings):
-    return PGSRegressor(**{"n_outer": 5, "random_state": 0} | settings)
+    return PGSRegressor(**{**PAPER, "n_outer": 5, "random_state": 0} | settings)
 
 
 # --- the job itself -----------------------------------------------------------------------------------------------
@@ -412,7 +415,7 @@ def test_many_columns_never_meet_a_square_matrix(monkeypatch):
 
 def test_negative_curvature_is_reported():
     X, noisy, _, trusted = noisy_digits(200, k=3)
-    fitted = PGSClassifier(n_hidden=5, n_inner=30, n_outer=2, engine=ConjugateGradient(), random_state=0)
+    fitted = PGSClassifier(**PAPER, n_hidden=5, n_inner=30, n_outer=2, engine=ConjugateGradient(), random_state=0)
     fitted.fit(X, noisy, trusted=trusted)
     assert any("negative_curvature" in record for record in fitted.history_)
     assert all(record.get("negative_curvature", -1) <= 0 for record in fitted.history_)
@@ -574,7 +577,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_named_and_leaves_the_estimator_unfitted(name):
     (X, y, trusted, settings), message = BAD[name]
-    estimator = PGSClassifier(**{"n_inner": 5, "n_outer": 1} | settings)
+    estimator = PGSClassifier(**{**PAPER, "n_inner": 5, "n_outer": 1} | settings)
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, y, trusted=trusted)
     with pytest.raises(NotFittedError):

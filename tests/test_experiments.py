@@ -15,7 +15,7 @@ from experiments import __main__ as command
 from experiments import artefacts as listing
 from experiments.artefacts import artefacts, is_table
 from experiments.bars import bars
-from experiments.data.images import make_problem, sizes_of
+from experiments.data.classes import make_problem, sizes_of
 from experiments.grid import ACCURACY, MSE, Cell, Column, Grid
 from experiments.page import bars_section, table_section, write_page
 from experiments.plan import Run, unique
@@ -73,7 +73,7 @@ def fakes(monkeypatch):
         ACCURACY,
         [Column("half", "fake", SETTING)],
         ["raw", "clever"],
-        seeds=2,
+        seeds=range(2),
         baseline="raw",
     )
     module("tables.fake", NAME=grid.name, TITLE=grid.title, runs=grid.runs, render=grid.render, grid=grid)
@@ -150,10 +150,10 @@ def test_options_come_from_the_environment_too(monkeypatch):
     monkeypatch.setenv("QUICK", "1")
     options = command.parse([])
     assert options.only == ["table-mnist-ssl", "figure-iterations"]
-    assert command.places(options).page.parts[:2] == ("build", "quick")
+    assert command.places(options, command.PAGE).page.parts[:2] == ("build", "quick")
     monkeypatch.setenv("QUICK", "0")
     monkeypatch.setenv("ONLY", "")
-    assert command.places(command.parse([])).page.parts[0] == "docs"
+    assert command.places(command.parse([]), command.PAGE).page.parts[0] == "docs"
 
 
 # Store
@@ -264,7 +264,7 @@ def test_methods_without_their_package_are_left_out(fakes):
     assert missing_package("lacking") == "no_such_package"
     assert missing_package("raw") is None
     runs = [Run("fake", SETTING, method, 0) for method in ("raw", "lacking")]
-    assert command._possible(runs, Console(quiet=True)) == runs[:1]
+    assert command.possible(runs, Console(quiet=True)) == runs[:1]
 
 
 def test_scores_by_hand():
@@ -358,7 +358,7 @@ def filled(grid: Grid, values: dict[str, list[float]], store: Store):
 
 def test_cells_by_hand(store, fakes):
     column = Column("half", "fake", SETTING, paper={"clever": 83.4})
-    grid = make_grid([column], ["raw", "clever"], seeds=4, baseline="raw")
+    grid = make_grid([column], ["raw", "clever"], seeds=range(4), baseline="raw")
     table = filled(grid, {"raw": [70, 72, 74], "clever": [71, 71, 74, 90]}, store)
     cell = table.cell("clever", column)
     assert (cell.unsafe, cell.compared, cell.paper) == (1, 3, 83.4)  # 71 < 72; 74 is no worse than 74; no fourth raw
@@ -373,7 +373,7 @@ def test_cells_by_hand(store, fakes):
 
 def test_errors_are_worse_when_larger(store, fakes):
     column = Column("half", "fake", SETTING)
-    grid = make_grid([column], ["raw", "clever"], seeds=3, baseline="raw", metric=MSE)
+    grid = make_grid([column], ["raw", "clever"], seeds=range(3), baseline="raw", metric=MSE)
     table = filled(grid, {"raw": [0.2] * 3, "clever": [0.1, 0.3, 0.4]}, store)
     assert table.cell("clever", column).unsafe == 2
     assert table.best(column) == 0.2
@@ -429,7 +429,7 @@ def test_bars_without_results_are_neither_met_nor_missed(store):
 
 def test_section_of_a_table(store, fakes, monkeypatch):
     columns = [Column("half", "fake", SETTING, {"clever": 83.4}, group=group) for group in ("", "Others")]
-    grid = make_grid(columns[:1], ["raw", "clever"], seeds=2, baseline="raw")
+    grid = make_grid(columns[:1], ["raw", "clever"], seeds=range(2), baseline="raw")
     table = filled(grid, {"raw": [70, 80], "clever": [90, 79]}, store)
     monkeypatch.setitem(sys.modules["experiments.page"].NOTES, "table-fake", "Because.")
     text = table_section(table, jobs=2)

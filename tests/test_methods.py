@@ -24,12 +24,12 @@ from safegain.methods.noise_layer import NoiseLayer, corrected_loss, log_given, 
 from safegain.methods.pgs_refit import Weighted, candidates
 from safegain.methods.pgs_refit_linear import FIRM, Candidate, best_candidate
 from safegain.methods.pseudo_label import PseudoLabelled, rise
-from safegain.methods.recipe import CrossEntropy, Material, Network, Objective, Recipe, batches, draw, train
 from safegain.methods.reweighting import MetaWeighted, Reweighted, gradient, mean_of, parameters_of, row_tangents
+from safegain.recipe import CrossEntropy, Material, Network, Objective, Recipe, batches, draw, train
 from safegain.search_space import Point
 
 SHORT = Recipe(n_hidden=16, n_steps=150, n_looks=5)
-SEARCH = PGSClassifier("mlp", n_inner=10, lr_inner=1.0, n_outer=2, n_hidden=8)
+SEARCH = PGSClassifier("mlp", search_space="free", reference="raw", n_inner=10, lr_inner=1.0, n_outer=2, n_hidden=8)
 CLASSIFIERS = [
     methods.BaselineClassifier(recipe=SHORT, random_state=0),
     methods.TrustedOnlyClassifier(recipe=SHORT, random_state=0),
@@ -47,7 +47,9 @@ CLASSIFIERS = [
 ]
 
 
-@parametrize_with_checks([*CLASSIFIERS, methods.PGSRefitRegressor(PGSRegressor("ridge", n_outer=2), random_state=0)])
+@parametrize_with_checks(
+    [*CLASSIFIERS, methods.PGSRefitRegressor(PGSRegressor("ridge", search_space="free", n_outer=2), random_state=0)]
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

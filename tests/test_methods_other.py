@@ -11,7 +11,7 @@ import torch
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, make_blobs
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression
+from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression, RANSACRegressor
 from sklearn.metrics import log_loss
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -24,11 +24,11 @@ from safegain.correction import correction_f1
 from safegain.methods import linear
 from safegain.methods.cleanlab import CleanlabClassifier, cross_fitted, stratified_folds
 from safegain.methods.influence import InfluenceFunction, best_labels
-from safegain.methods.linear import SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor, self_trained
+from safegain.methods.linear import RANSAC, SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor, self_trained
 from safegain.methods.nearest import NearestNeighbour
-from safegain.methods.recipe import Material, Recipe
 from safegain.methods.safew import SafeWClassifier, SafeWRegressor, ordered_weights, safest_average, safest_vote
 from safegain.methods.supervised import BaselineClassifier, TrustedOnlyClassifier
+from safegain.recipe import Material, Recipe
 
 SHORT = {"recipe": Recipe(n_steps=60, n_hidden=16, n_looks=5, learning_rate=1e-2), "random_state": 0}
 SHORTEST = {"recipe": Recipe(n_steps=30, n_hidden=16, n_looks=3, learning_rate=2e-2), "random_state": 0}
@@ -39,6 +39,7 @@ REGRESSORS = [
     TrustedOnlyRegressor(random_state=0),
     SVR(random_state=0),
     Huber(random_state=0),
+    RANSAC(random_state=0),
     SelfLS(random_state=0),
     SafeWRegressor(random_state=0),
 ]
@@ -91,7 +92,7 @@ def test_global_random_states_are_left_alone_and_a_seed_repeats_the_fit(estimato
 # Linear methods
 
 
-@pytest.mark.parametrize("method", [BaselineRegressor, Huber, SVR])
+@pytest.mark.parametrize("method", [BaselineRegressor, Huber, RANSAC, SVR])
 def test_rows_without_a_label_make_no_difference(method):
     X, y, trusted = diabetes()
     y[1::3] = np.nan
@@ -118,6 +119,7 @@ def test_trusted_rows_alone_are_all_that_the_ridge_sees():
     [
         (Huber, HuberRegressor, [{"epsilon": e} for e in (1.35, 1.05, 2.0, 4.0)]),
         (SVR, LinearSVR, [{"C": C, "epsilon": e} for C in (1.0, 0.1, 0.01) for e in (0.1, 0.0, 0.5)]),
+        (RANSAC, RANSACRegressor, [{"residual_threshold": r} for r in (None, 0.1, 0.3, 1.0)]),
     ],
 )
 def test_robust_losses_are_scikit_learns_with_settings_chosen_on_held_out_rows(method, oracle, grid):

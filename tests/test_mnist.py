@@ -19,7 +19,9 @@ def test_mnist_with_half_the_labels_flipped():
     X, noisy, true, trusted, X_test, y_test = split(seed=7)
     rows = np.r_[0:2500, 7000:8000]
     X, noisy, true, trusted = X[rows], noisy[rows], true[rows], trusted[rows]
-    model = PGSClassifier(n_inner=30, lr_inner=1.0, n_outer=12, lr_outer=0.1, random_state=0)
+    model = PGSClassifier(
+        search_space="free", reference="raw", n_inner=30, lr_inner=1.0, n_outer=12, lr_outer=0.1, random_state=0
+    )
     model.fit(X, noisy, trusted=trusted)
     weak = ~trusted
     assert roc_auc_score(noisy[weak] == true[weak], model.sample_weight_[weak]) > 0.88

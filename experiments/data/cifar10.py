@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data.images import make_problem, sizes_of
+from experiments.data.classes import make_problem, sizes_of
 from safegain.datasets import WeakProblem, load_cifar10, load_cifar10_features
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.data.cifar10 import images, prepare, rows
-from experiments.data.images import sizes_of
+from experiments.data.classes import sizes_of
 from safegain.datasets import WeakProblem, assemble, split_rows
 
 __all__ = ["prepare", "problem"]

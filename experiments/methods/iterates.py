@@ -19,7 +19,9 @@ def measure(problem: Any, seed: int, *, quick: bool, **options: Any) -> dict[str
         iterates.append(candidate.theta.clone())
 
     short = {"lr_inner": 1.0, "n_outer": 2 if quick else 20, "lr_outer": 0.1, "selection_fraction": 0.5}
-    model = PGSClassifier("mlp", callbacks=[keep], random_state=seed, **{**short, **options})
+    model = PGSClassifier(
+        "mlp", search_space="free", reference="raw", callbacks=[keep], random_state=seed, **{**short, **options}
+    )
     model.fit(problem.X, problem.y, trusted=problem.trusted)
     predicted = [replace(model.raw_model_, theta=theta).predict(problem.X_test) for theta in iterates]
     return {"accuracy": [100 * float(np.mean(labels == problem.y_test)) for labels in predicted]}

@@ -12,5 +12,9 @@ def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
     from safegain.methods import PGSRefit
 
     # PGSRefit's own search is the short one that figure-iterations speaks for; a rehearsal's is shorter still.
-    search = PGSClassifier("mlp", n_inner=5, lr_inner=1.0, n_outer=2) if quick else None
+    search = (
+        PGSClassifier("mlp", search_space="free", reference="raw", n_inner=5, lr_inner=1.0, n_outer=2)
+        if quick
+        else None
+    )
     return PGSRefit(search, random_state=seed, **{**network(quick), **options})

@@ -16,7 +16,7 @@ GRID = Grid(
     ACCURACY,
     [Column(words, "cifar10n", {"labels": labels, "trusted": "unbiased"}) for labels, words in LABELS.items()],
     NOISE_METHODS,
-    seeds=3,
+    seeds=range(3),
     baseline="baseline",
 )
 runs, render = GRID.runs, GRID.render

@@ -12,7 +12,7 @@ GRID = Grid(
     ACCURACY,
     both_trusted("cifar10", {"task": "noise", "noise": "uniform", "rate": 0.5}, CIFAR_NOISE),
     NOISE_METHODS,
-    seeds=5,
+    seeds=range(5),
     baseline="baseline",
 )
 runs, render = GRID.runs, GRID.render

@@ -12,7 +12,7 @@ GRID = Grid(
     ACCURACY,
     both_trusted("cifar10", {"task": "ssl", "labelled": 0.4}, CIFAR_SSL),
     SSL_METHODS,
-    seeds=5,
+    seeds=range(5),
     baseline="baseline",
 )
 runs, render = GRID.runs, GRID.render

@@ -21,7 +21,7 @@ GRID = Grid(
         for rate in RATES
     ],
     ("nearest_neighbour", "influence_function", "cleanlab", "baseline_predictions", "pgs", "pgs_search"),
-    seeds=3,
+    seeds=range(3),
     quick_columns=2,
 )
 runs, render = GRID.runs, GRID.render

@@ -11,7 +11,7 @@ GRID = Grid(
     ACCURACY,
     both_trusted("mnist", {"task": "noise", "noise": "uniform", "rate": 0.5}, MNIST_NOISE),
     NOISE_METHODS,
-    seeds=5,
+    seeds=range(5),
     baseline="baseline",
 )
 runs, render = GRID.runs, GRID.render

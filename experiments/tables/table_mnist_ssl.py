@@ -11,7 +11,7 @@ GRID = Grid(
     ACCURACY,
     both_trusted("mnist", {"task": "ssl", "labelled": 0.4}, MNIST_SSL),
     SSL_METHODS,
-    seeds=5,
+    seeds=range(5),
     baseline="baseline",
 )
 runs, render = GRID.runs, GRID.render

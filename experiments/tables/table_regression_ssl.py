@@ -22,7 +22,7 @@ GRID = Grid(
         "pgs_regressor",
         "pgs_search_regressor",
     ),
-    seeds=10,
+    seeds=range(10),
     baseline="baseline_regressor",
     quick_columns=2,
 )

@@ -10,9 +10,12 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from safegain.auto import auto_classification
+from safegain.auto_regression import auto_regression
 from safegain.labels import Labels, classification_labels, regression_labels
+from safegain.outer import Callback
 from safegain.pgs import PGS
-from safegain.training import Outcome
+from safegain.training import Data, Outcome, Settings, unless_unsafe, upper_level
 
 _PARAMETERS = """
     Parameters
@@ -115,6 +118,7 @@ class PGSClassifier(ClassifierMixin, PGS):
     _parameter_constraints: ClassVar[dict] = {
         **PGS._parameter_constraints,
         "model": [StrOptions({"auto", "softmax", "mlp"}), torch.nn.Module],
+        "search_space": [StrOptions({"auto", "structured", "free"})],
         "eps2": [Interval(Real, 0, 1, closed="both"), None],
     }
 
@@ -122,6 +126,28 @@ class PGSClassifier(ClassifierMixin, PGS):
         """Class probabilities of the rows of X, in the order of `classes_`."""
         check_is_fitted(self)
         return self.model_.predict_proba(self._rows(X, reset=False))
+
+    @property
+    def _by_recipe(self) -> bool:
+        return self.search_space == "auto" and self._model_name == "mlp" and self.solver == "auto"
+
+    def _search(
+        self,
+        data: Data,
+        settings: Settings,
+        random: np.random.RandomState,
+        callbacks: list[Callback],
+        labels: Labels,
+    ) -> Outcome:
+        if self.search_space != "auto":
+            return super()._search(data, settings, random, callbacks, labels)
+        recipe = self._recipe if self._by_recipe else None
+        return auto_classification(
+            data, settings, recipe=recipe, reference=self.reference, safeness=self.safeness, random=random
+        )
+
+    def _claims(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return settings
 
     def _labels_of(self, y: Any) -> Labels:
         return classification_labels(y)
@@ -171,7 +197,31 @@ class PGSRegressor(RegressorMixin, PGS):
     _parameter_constraints: ClassVar[dict] = {
         **PGS._parameter_constraints,
         "model": [StrOptions({"auto", "ridge", "mlp"}), torch.nn.Module],
+        "search_space": [StrOptions({"auto", "free"})],
     }
+
+    def _search(
+        self,
+        data: Data,
+        settings: Settings,
+        random: np.random.RandomState,
+        callbacks: list[Callback],
+        labels: Labels,
+    ) -> Outcome:
+        if self.search_space == "free":
+            return super()._search(data, settings, random, callbacks, labels)
+        found = auto_regression(data, settings, reference=self.reference, random=random, callbacks=callbacks)
+        outcome = found.outcome(labels.scale)
+        if self.safeness is None:
+            return outcome
+        return unless_unsafe(outcome, upper_level(data, settings, self.safeness, random, labels.scale))
+
+    def _claims(self, settings: dict[str, Any]) -> dict[str, Any]:
+        given = {name: value for name, value in settings.items() if value is not None}
+        return {"measures": "squared_error", "clip": self._clip, **given}
+
+    def _usual_clip(self, labels: Labels, trusted: np.ndarray) -> float | None:
+        return float(np.ptp(labels.given[trusted])) or labels.scale
 
     def _labels_of(self, y: Any) -> Labels:
         return regression_labels(y)

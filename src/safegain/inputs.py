@@ -86,6 +86,13 @@ def fit_inputs(X: Rows, *, model: str, scaling: str) -> Inputs:
     return Inputs(linear, dtype, mean, scale)
 
 
+def join_rows(parts: Sequence[Rows]) -> Rows:
+    """Rows of one kind below each other."""
+    if scipy.sparse.issparse(parts[0]):
+        return scipy.sparse.csr_array(scipy.sparse.vstack(parts))
+    return np.concatenate(parts)
+
+
 def as_tensor(X: np.ndarray) -> Tensor:
     """The same memory as a tensor. Nothing here writes to it, so a read-only array is as good as any."""
     with warnings.catch_warnings():

@@ -1,6 +1,6 @@
 """Labels as the user has them, and as numbers: which rows have one, and what it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,13 @@ class Labels:
     def strata(self) -> np.ndarray | None:
         """What a split must be stratified by."""
         return None if self.classes is None else self.numbers
+
+    def standardised_without(self, rows: np.ndarray) -> "Labels":
+        """Numbers in the units of the other rows: rows that are set aside have no say in them."""
+        if self.classes is not None or not rows.any():
+            return self
+        others = regression_labels(self.given[~rows])
+        return replace(self, numbers=(self.given - others.mean) / others.scale, mean=others.mean, scale=others.scale)
 
 
 def classification_labels(y: Any) -> Labels:

@@ -55,8 +55,8 @@ MEASURES = {
 }
 
 
-def calibrated_log_loss(z: Tensor, y: Tensor) -> float:
-    """Log-loss of the logits at their best temperature: min over s > 0 of the mean of logsumexp(s z) - s z_y.
+def calibrated_log_losses(z: Tensor, y: Tensor) -> Tensor:
+    """Log-loss of each row's logits at the best temperature: min over s > 0 of the mean of logsumexp(s z) - s z_y.
 
     It compares what models know and not how sure they are of it. The mean is convex in s, so its derivative, the mean
     of E_p[z] - z_y, is bisected.
@@ -68,7 +68,11 @@ def calibrated_log_loss(z: Tensor, y: Tensor) -> float:
         middle = (low + high) / 2
         slope = ((torch.softmax(math.exp(middle) * z, dim=1) * z).sum(dim=1) - hit).mean()
         low, high = (low, middle) if slope > 0 else (middle, high)
-    return float(_log_loss(math.exp((low + high) / 2) * z, y).mean())
+    return _log_loss(math.exp((low + high) / 2) * z, y)
+
+
+def calibrated_log_loss(z: Tensor, y: Tensor) -> float:
+    return float(calibrated_log_losses(z, y).mean())
 
 
 def task_measure(classifies: bool) -> Measure:

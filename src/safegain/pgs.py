@@ -1,7 +1,9 @@
 """What both estimators share: scikit-learn's conventions around one PGS run."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,21 +15,27 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from safegain.certificate import Certificate
+from safegain.certifying import Certify, parameter_and_method
 from safegain.checks import check_groups, check_rows, check_trained_on, check_trusted
+from safegain.comparison import certify
 from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model
 from safegain.hypergradient import Engine
 from safegain.inputs import Rows, fit_inputs
 from safegain.labels import Labels
 from safegain.outer import Callback
 from safegain.progress import ProgressBar
+from safegain.recipe import Recipe
 from safegain.safeness import Bootstrap, Safeness
-from safegain.splits import rank_rows, stand_in_trusted
+from safegain.splits import hold_out, rank_rows, stand_in_trusted
 from safegain.trained import TrainedModel
 from safegain.training import Data, Outcome, Settings, run
 
 
 class PGS(BaseEstimator, ABC):
     _parameter_constraints: ClassVar[dict] = {
+        "reference": [StrOptions({"best", "raw", "raw+trusted", "trusted"})],
+        "certify": [Interval(Real, 0, 1, closed="neither"), Certify, None],
         "n_hidden": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "scaling": [StrOptions({"auto", "column", "common", "none"})],
@@ -45,17 +53,22 @@ class PGS(BaseEstimator, ABC):
         "eps1": [Interval(Real, 0, None, closed="left"), None],
         "eps2": [Interval(Real, 0, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "selection_fraction": [Interval(Real, 0, 1, closed="left")],
+        "selection_fraction": [Interval(Real, 0, 1, closed="left"), None],
+        "recipe": [Recipe, None],
         "callbacks": [list, tuple, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
     _default_model: str
+    certificate_: Certificate | None
 
     def __init__(
         self,
         model: str | torch.nn.Module = "auto",
         *,
+        search_space: str = "auto",
+        reference: str = "best",
+        certify: float | Certify | None = None,
         n_hidden: int = 100,
         alpha: float = 1e-4,
         scaling: str = "auto",
@@ -73,12 +86,16 @@ class PGS(BaseEstimator, ABC):
         eps1: float | None = None,
         eps2: float | None = None,
         validation_fraction: float = 0.2,
-        selection_fraction: float = 0.3,
+        selection_fraction: float | None = None,
+        recipe: Recipe | None = None,
         callbacks: list[Callback] | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.model = model
+        self.search_space = search_space
+        self.reference = reference
+        self.certify = certify
         self.n_hidden = n_hidden
         self.alpha = alpha
         self.scaling = scaling
@@ -97,6 +114,7 @@ class PGS(BaseEstimator, ABC):
         self.eps2 = eps2
         self.validation_fraction = validation_fraction
         self.selection_fraction = selection_fraction
+        self.recipe = recipe
         self.callbacks = callbacks
         self.verbose = verbose
         self.random_state = random_state
@@ -133,32 +151,81 @@ class PGS(BaseEstimator, ABC):
             mask = stand_in_trusted(labels, self.validation_fraction, random)
         else:
             mask = check_trusted(trusted, labels.labelled)
+        groups = check_groups(groups, len(labels))
+        aside = self._set_aside(labels, mask, groups, random)
+        labels = labels.standardised_without(aside)
         check_trained_on(labels, mask)
-        held = self._hold_out(labels, mask, groups := check_groups(groups, len(labels)), random)
-        data = self._split(rows, labels, mask, held, groups)
+        held = self._hold_out(labels, mask & ~aside, groups, self._held_fraction, random)
+        data = self._split(rows, labels, mask, held, aside, groups)
         settings = self._settings(data, labels)
         with ExitStack() as stack:
             callbacks = list(self.callbacks or ())
             if self.verbose:
                 callbacks.append(stack.enter_context(ProgressBar(self.n_outer)))
-            outcome = run(data, settings, random=random, callbacks=callbacks, unit=labels.scale)
+            outcome = self._search(data, settings, random, callbacks, labels)
+        self.certificate_ = None
+        if aside.any():
+            outcome = self._certified(outcome, settings, labels, rows, mask, aside, groups)
         self._store(outcome, settings, labels, mask)
-        self.held_out_ = held
+        self.held_out_, self.set_aside_ = held, aside
         return self
 
-    def _hold_out(
+    @property
+    def _certify(self) -> Certify | None:
+        setting = self.__dict__["certify"]
+        return setting if setting is None or isinstance(setting, Certify) else Certify(setting)
+
+    @property
+    def _held_fraction(self) -> float:
+        usual = 0.5 if self.search_space == "auto" else 0.3
+        return usual if self.selection_fraction is None else self.selection_fraction
+
+    def _set_aside(
         self, labels: Labels, mask: np.ndarray, groups: np.ndarray | None, random: np.random.RandomState
     ) -> np.ndarray:
-        """A mask of the trusted rows that only rank iterates."""
-        trusted = np.flatnonzero(mask)
-        strata = [part[trusted] for part in (labels.strata, groups) if part is not None]
-        held = np.zeros_like(mask)
-        held[trusted[rank_rows(strata, len(trusted), self.selection_fraction, random)]] = True
-        return held
+        """A mask of the trusted rows that nothing sees before the certificate."""
+        if (setting := self._certify) is None:
+            return np.zeros_like(mask)
+        share = setting.n_rows(int(mask.sum())) / mask.sum()
+        return self._drawn(hold_out, labels, mask, groups, share, random)
 
-    def _split(self, rows: Rows, labels: Labels, mask: np.ndarray, held: np.ndarray, groups: np.ndarray | None) -> Data:
-        """Weak rows; trusted rows for the search; trusted rows for ranking its iterates."""
-        search, rank = np.flatnonzero(mask & ~held), np.flatnonzero(held)
+    def _hold_out(
+        self,
+        labels: Labels,
+        mask: np.ndarray,
+        groups: np.ndarray | None,
+        fraction: float,
+        random: np.random.RandomState,
+    ) -> np.ndarray:
+        """A mask of the trusted rows that only rank candidates."""
+        return self._drawn(rank_rows, labels, mask, groups, fraction, random)
+
+    def _drawn(
+        self,
+        draw: Callable[..., np.ndarray],
+        labels: Labels,
+        mask: np.ndarray,
+        groups: np.ndarray | None,
+        fraction: float,
+        random: np.random.RandomState,
+    ) -> np.ndarray:
+        rows = np.flatnonzero(mask)
+        strata = [part[rows] for part in (labels.strata, groups) if part is not None]
+        drawn = np.zeros_like(mask)
+        drawn[rows[draw(strata, len(rows), fraction, random)]] = True
+        return drawn
+
+    def _split(
+        self,
+        rows: Rows,
+        labels: Labels,
+        mask: np.ndarray,
+        held: np.ndarray,
+        aside: np.ndarray,
+        groups: np.ndarray | None,
+    ) -> Data:
+        """Weak rows; trusted rows for the search; trusted rows for ranking its candidates."""
+        search, rank = np.flatnonzero(mask & ~held & ~aside), np.flatnonzero(held)
         return Data(
             X=_weak_rows(rows, mask),
             y=torch.from_numpy(labels.numbers[~mask]),
@@ -168,6 +235,7 @@ class PGS(BaseEstimator, ABC):
             y_rank=torch.from_numpy(labels.numbers[rank]) if len(rank) else None,
             classes=labels.classes,
             groups=None if groups is None else groups[search],
+            groups_rank=None if groups is None else groups[rank],
             group_names=None if groups is None else np.unique(groups),
             feature_names=getattr(self, "feature_names_in_", None),
         )
@@ -180,7 +248,8 @@ class PGS(BaseEstimator, ABC):
         kind = name if isinstance(name, str) else "module"
         inputs = fit_inputs(data.X, model=kind, scaling=self.scaling)
         n_classes = None if labels.classes is None else len(labels.classes)
-        model = make_model(name, data.X, inputs, n_hidden=self.n_hidden, n_classes=n_classes)
+        n_hidden = self._recipe.n_hidden if self._by_recipe else self.n_hidden
+        model = make_model(name, data.X, inputs, n_hidden=n_hidden, n_classes=n_classes)
         return Settings(
             inputs=inputs,
             model=model,
@@ -197,15 +266,74 @@ class PGS(BaseEstimator, ABC):
             eps2=self._label_budget(n, labels),
             n_outer=self.n_outer,
             lr_outer=self.lr_outer,
+            structured=self.search_space == "structured",
         )
 
-    def _store(self, outcome: Outcome, settings: Settings, labels: Labels, mask: np.ndarray) -> None:
-        def trained(theta: torch.Tensor) -> TrainedModel:
-            return TrainedModel(settings.inputs, settings.model, theta, labels.classes, labels.mean, labels.scale)
+    def _search(
+        self,
+        data: Data,
+        settings: Settings,
+        random: np.random.RandomState,
+        callbacks: list[Callback],
+        labels: Labels,
+    ) -> Outcome:
+        return run(data, settings, random=random, reference=self.reference, callbacks=callbacks, unit=labels.scale)
 
-        best = outcome.best
-        self.raw_model_ = trained(outcome.raw.theta)
-        self.model_ = self.raw_model_ if best is outcome.raw else trained(best.theta)
+    def _certified(
+        self,
+        outcome: Outcome,
+        settings: Settings,
+        labels: Labels,
+        rows: Rows,
+        mask: np.ndarray,
+        aside: np.ndarray,
+        groups: np.ndarray | None,
+    ) -> Outcome:
+        """The outcome as it is, if the rows that were set aside say so; with the reference as its best, if not."""
+        setting = self._certify
+        assert setting is not None
+        if setting.per_group and groups is None:
+            raise ValueError("certify: per_group=True needs the group of every row: fit(X, y, trusted=..., groups=...)")
+        new, old = (_trained(settings, labels, candidate.theta) for candidate in (outcome.best, outcome.reference))
+        self._clip = self._usual_clip(labels, mask & ~aside)
+        self.certificate_ = certificate = certify(
+            new,
+            old,
+            rows[np.flatnonzero(aside)],
+            labels.given[aside],
+            **self._claims(setting.settings()),
+            groups=groups[aside] if setting.per_group and groups is not None else None,
+        )
+        if certificate.certified or outcome.best is outcome.reference:
+            return outcome
+        status = f"Fell back to the reference, trained on {outcome.reference_name} rows. {certificate.sentence}"
+        return replace(
+            outcome,
+            best=outcome.reference,
+            safeness=replace(outcome.safeness, fell_back=True, step=None, status=status),
+        )
+
+    @parameter_and_method
+    def certify(self, X: Any, y: Any, **settings: Any) -> Certificate:
+        """Test on fresh trusted rows whether the model that predicts is not worse than its reference.
+
+        Takes the arguments of `safegain.certify`, for rows that had no part in the fit.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        return certify(self.model_, self.reference_model_, rows, y, **self._claims(settings))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {**super().get_params(deep), "certify": self.__dict__["certify"]}
+
+    def _store(self, outcome: Outcome, settings: Settings, labels: Labels, mask: np.ndarray) -> None:
+        best, references = outcome.best, outcome.references
+        models = {name: _trained(settings, labels, theta) for name, theta in references.items()}
+        self.reference_ = outcome.reference_name
+        self.reference_model_ = models[self.reference_]
+        self.raw_model_ = models["raw"]
+        self.model_ = self.reference_model_ if best is outcome.reference else _trained(settings, labels, best.theta)
         self.trusted_ = mask
         self.sample_weight_ = np.ones(len(mask))
         self.sample_weight_[~mask] = best.point.w.numpy()
@@ -213,6 +341,7 @@ class PGS(BaseEstimator, ABC):
         self.history_ = outcome.ended.history
         self.n_iter_ = outcome.ended.n_iter
         self._labels = labels
+        self._clip = self._usual_clip(labels, mask)
         self._store_labels(outcome)
 
     @abstractmethod
@@ -221,6 +350,23 @@ class PGS(BaseEstimator, ABC):
     @abstractmethod
     def _label_budget(self, n: int, labels: Labels) -> float:
         """eps2, in the units of the search."""
+
+    @abstractmethod
+    def _claims(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Arguments of `certify`, with what goes without saying for this task."""
+
+    def _usual_clip(self, labels: Labels, trusted: np.ndarray) -> float | None:
+        """The largest error that counts in a certificate, from rows that it is not made of."""
+        return None
+
+    @property
+    def _recipe(self) -> Recipe:
+        return self.recipe or Recipe()
+
+    @property
+    def _by_recipe(self) -> bool:
+        """The recipe trains the network, and not a solver that the user has named or that a search walks back over."""
+        return False
 
     @abstractmethod
     def _store_labels(self, outcome: Outcome) -> None: ...
@@ -272,6 +418,10 @@ class PGS(BaseEstimator, ABC):
         name = self._model_name
         tags.input_tags.sparse = isinstance(name, str) and name in LINEAR
         return tags
+
+
+def _trained(settings: Settings, labels: Labels, theta: torch.Tensor) -> TrainedModel:
+    return TrainedModel(settings.inputs, settings.model, theta, labels.classes, labels.mean, labels.scale)
 
 
 def _weak_rows(rows: Rows, trusted: np.ndarray) -> Rows:

@@ -89,12 +89,17 @@ class Free(SearchSpace):
         return rows if self.free is None else rows[self.free]
 
     def violation(self, point: Point) -> float:
-        w, Q = point.w.double(), point.Q.double()
-        breaches = [-w.min(), w.max() - 1, (self.eps1 - w.sum()) / len(w)]
-        if Q.ndim == 1:
-            breaches.append((Q.norm() - self.eps2) / max(self.eps2, 1.0))
-        else:
-            breaches += [-Q.min(), (Q.sum(dim=1) - 1).abs().max()]
-            if self.given is not None:
-                breaches.append((1 - Q.gather(1, self.given[:, None])).mean() - self.eps2)
-        return max(0.0, float(torch.stack(breaches).max()))
+        return violation(point, self.eps1, self.eps2, self.given)
+
+
+def violation(point: Point, eps1: float, eps2: float, given: Tensor | None) -> float:
+    """The largest breach of the feasible set; labels have a budget where `given` says what they were."""
+    w, Q = point.w.double(), point.Q.double()
+    breaches = [-w.min(), w.max() - 1, (eps1 - w.sum()) / len(w)]
+    if Q.ndim == 1:
+        breaches.append((Q.norm() - eps2) / max(eps2, 1.0))
+    else:
+        breaches += [-Q.min(), (Q.sum(dim=1) - 1).abs().max()]
+        if given is not None:
+            breaches.append((1 - Q.gather(1, given[:, None])).mean() - eps2)
+    return max(0.0, float(torch.stack(breaches).max()))

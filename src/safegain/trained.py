@@ -22,6 +22,12 @@ class TrainedModel:
     y_mean: float = 0.0
     y_scale: float = 1.0
 
+    @property
+    def classes_(self) -> np.ndarray:
+        """As scikit-learn's classifiers call them."""
+        assert self.classes is not None
+        return self.classes
+
     def outputs(self, X: Any) -> Tensor:
         """Logits, or one standardised output, of rows as the user has them."""
         if isinstance(X, torch.Tensor):

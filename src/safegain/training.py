@@ -5,23 +5,25 @@ Nothing here knows of scikit-learn's conventions, and nothing below knows of row
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from safegain.configure import make_engine, make_solver
+from safegain.evidence import Known, choose_features, find_evidence
 from safegain.hypergradient import Engine
-from safegain.inputs import Inputs, Rows, view_columns
+from safegain.inputs import Inputs, Rows, join_rows, view_columns
 from safegain.losses import CrossEntropy, SquaredError
 from safegain.lower import LowerLevel
 from safegain.measures import calibrated_log_loss, task_measure
 from safegain.models import Model
 from safegain.outer import Callback, Ended, search
+from safegain.posterior_space import Posterior
 from safegain.safeness import Safeness, TrustedRows
-from safegain.search_space import Free, Point
-from safegain.selection import Candidate, SafenessReport, Selection, Standing, report
+from safegain.search_space import Free, Point, SearchSpace
+from safegain.selection import Candidate, SafenessReport, Selection, SetMargin, Standing, report
 from safegain.solvers import Solution, Solver
 from safegain.upper import UpperLevel
 
@@ -38,12 +40,18 @@ class Data:
     y_rank: Tensor | None
     classes: np.ndarray | None
     groups: np.ndarray | None  # of the search rows
+    groups_rank: np.ndarray | None  # of the ranking rows
     group_names: np.ndarray | None  # of all rows
     feature_names: np.ndarray | None
 
     @property
     def labelled(self) -> Tensor:
         return self.y >= 0 if self.classes is not None else ~torch.isnan(self.y)
+
+    def judged_by_rank_rows(self) -> Self:
+        """The same with the ranking rows in the place of the search rows."""
+        assert self.y_rank is not None
+        return replace(self, X_search=self.X_rank, y_search=self.y_rank, groups=self.groups_rank)
 
 
 @dataclass(frozen=True)
@@ -63,15 +71,18 @@ class Settings:
     eps2: float
     n_outer: int
     lr_outer: float
+    structured: bool = False  # classes: search the posterior's few unknowns instead of every weight and label
 
 
 @dataclass(frozen=True)
 class Outcome:
-    raw: Candidate
+    reference: Candidate  # what is handed back where nothing safe is better
     best: Candidate
     safeness: SafenessReport
     base: Tensor | None  # (n,) labels that shifts are added to, in regression
     ended: Ended
+    reference_name: str
+    references: dict[str, Tensor]  # theta of each reference that was trained
 
 
 def run(
@@ -79,13 +90,17 @@ def run(
     settings: Settings,
     *,
     random: np.random.RandomState,
+    reference: str = "raw",
     callbacks: Sequence[Callback] = (),
     unit: float = 1.0,
 ) -> Outcome:
-    """`unit` is one standard deviation of the label in the user's units: losses inside are standardised."""
+    """The search of the paper, against the model on raw labels; then its best iterate against the reference.
+
+    `unit` is one standard deviation of the label in the user's units: losses inside are standardised.
+    """
     theta = settings.model.init(torch.Generator().manual_seed(random.randint(2**31)))
-    upper = _upper_level(data, settings, random, unit)
-    start = _start(data, settings, theta, seed=random.randint(2**31))
+    upper = upper_level(data, settings, settings.safeness, random, unit)
+    start = _start(data, settings, theta, random=random)
     raw = Candidate(None, start.raw.theta, start.raw_point, upper.losses(start.raw.theta))
     if not torch.isfinite(raw.losses).all():
         found = f"its loss on trusted rows is {float(raw.losses.max())}"
@@ -101,9 +116,12 @@ def run(
         theta=start.raw.theta if start.solver.warm else theta,
         steps=settings.n_outer,
         learning_rate=settings.lr_outer,
-        first=start.raw if start.space.free is None else None,
+        first=start.raw if start.at_raw else None,
         callbacks=callbacks,
     )
+    references = {"raw": start.raw.theta}
+    if reference != "raw":
+        references |= _with_trusted(data, settings, start, theta)
     safeness = report(
         selection,
         upper.names,
@@ -111,25 +129,94 @@ def run(
         n_rank=0 if data.y_rank is None else len(data.y_rank),
         ended=ended.status,
     )
-    return Outcome(raw, selection.best, safeness, start.lower.base, ended)
+    outcome = Outcome(raw, selection.best, safeness, start.lower.base, ended, "raw", references)
+    return outcome if reference == "raw" else _against(outcome, reference, selection.standing, data.y_rank is not None)
+
+
+def _with_trusted(data: Data, settings: Settings, start: "_Start", theta: Tensor) -> dict[str, Tensor]:
+    """The references that are trained on trusted rows too, or on nothing else; the ranking rows stay unseen."""
+    labelled, n = data.labelled.nonzero()[:, 0], len(data.y)
+    y, dtype = torch.cat([data.y, data.y_search]), settings.inputs.dtype
+    classes = data.classes is not None
+    lower = replace(
+        start.lower,
+        X=settings.inputs.rows(join_rows([data.X, data.X_search])),
+        base=None if classes else torch.nan_to_num(y).to(dtype),
+    )
+    Q = one_hot_labels(y, len(data.classes), dtype) if data.classes is not None else torch.zeros(len(y), dtype=dtype)
+    trusted = torch.arange(n, len(y))
+
+    def trained(rows: Tensor) -> Tensor:
+        part = replace(lower, X=lower.X[rows], base=None if lower.base is None else lower.base[rows])
+        return start.solver.solve(part, torch.ones(len(rows), dtype=dtype), Q[rows], start=theta).theta
+
+    return {"raw+trusted": trained(torch.cat([labelled, trusted])), "trusted": trained(trusted)}
+
+
+def _against(outcome: Outcome, reference: str, standing: Callable[[Candidate], Standing], ranked: bool) -> Outcome:
+    """The best iterate, if it beats the reference on the ranking rows; the reference itself otherwise.
+
+    Only on those rows are the two alike: the other trusted rows were trained on by the one and optimised by the other.
+    Without them, "best" is the raw model, which has seen no trusted row either.
+    """
+    rivals = {name: replace(outcome.reference, theta=theta) for name, theta in outcome.references.items()}
+    name = reference if reference in rivals else min(rivals, key=lambda name: standing(rivals[name]).loss)
+    if not ranked and reference == "best":
+        return outcome
+    found, floor = standing(outcome.best), standing(rivals[name])
+    fell_back = outcome.best is outcome.reference
+    if ranked and not fell_back and found.loss < floor.loss and found.mistakes <= floor.mistakes:
+        status = f"{outcome.safeness.status} It is also better than the reference, trained on {name} rows."
+        safeness = replace(outcome.safeness, status=status)
+        return replace(outcome, reference=rivals[name], safeness=safeness, reference_name=name)
+    why = "the raw model" if fell_back else f"step {outcome.best.step}"
+    status = f"Fell back: {why} does not beat the reference, trained on {name} rows, so this is the reference itself."
+    if fell_back and name == "raw":
+        return outcome
+    return replace(
+        outcome,
+        reference=rivals[name],
+        best=rivals[name],
+        safeness=replace(outcome.safeness, fell_back=True, step=None, status=status),
+        reference_name=name,
+    )
+
+
+def unless_unsafe(outcome: Outcome, upper: UpperLevel) -> Outcome:
+    """The outcome with the margins of these requirements; the reference, where one of them is below zero."""
+    if outcome.best is outcome.reference:
+        return outcome
+    losses = [(upper.losses(candidate.theta) * upper.units).tolist() for candidate in (outcome.reference, outcome.best)]
+    margins = [SetMargin(name, old, new, old - new) for name, old, new in zip(upper.names, *losses, strict=True)]
+    lost = [margin.name for margin in margins if margin.margin < 0]
+    safeness = replace(outcome.safeness, sets=(*outcome.safeness.sets, *margins))
+    if not lost:
+        return replace(outcome, safeness=safeness)
+    status = f"Fell back: the refit was worse on {', '.join(lost)}, so this is the reference itself."
+    kept = tuple(SetMargin(each.name, each.raw_loss, each.raw_loss, 0.0) for each in safeness.sets)
+    safeness = SafenessReport(fell_back=True, step=None, sets=kept, status=status)
+    return replace(outcome, best=outcome.reference, safeness=safeness)
 
 
 @dataclass(frozen=True)
 class _Start:
     lower: LowerLevel
-    space: Free
+    space: SearchSpace
     solver: Solver
     engine: Engine
     raw: Solution
     raw_point: Point
+    at_raw: bool  # the space starts at the raw model's own point
 
 
-def _start(data: Data, settings: Settings, theta: Tensor, *, seed: int) -> _Start:
+def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.RandomState) -> _Start:
     """The raw model, and the point from which the search leaves.
 
     With a label in every row that is the raw model's own point. Otherwise the raw model is trained on the
-    labelled rows alone, and the rows without a label start from what it predicts for them, with full weight.
+    labelled rows alone, and the rows without a label start from what it predicts for them, with full weight. A
+    structured search leaves from the evidence, where all rows have a posterior.
     """
+    seed = random.randint(2**31)
     labelled = data.labelled
     dtype = settings.inputs.dtype
     k = None if data.classes is None else len(data.classes)
@@ -140,7 +227,7 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, seed: int) -> _Star
         data.y.to(dtype) if k is None else None,
         settings.alpha,
     )
-    Q = torch.zeros(len(labelled), dtype=dtype) if k is None else _one_hot(data.y, k, dtype)
+    Q = torch.zeros(len(labelled), dtype=dtype) if k is None else one_hot_labels(data.y, k, dtype)
     ones = torch.ones(len(labelled), dtype=dtype)
     every_row = bool(labelled.all())
     rows = labelled.nonzero()[:, 0]
@@ -159,20 +246,36 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, seed: int) -> _Star
     )
     engine = make_engine(settings.engine, settings.model, solver)
     raw = solver.solve(part, ones[rows], Q[rows], start=theta, tail=engine.tail if every_row else 0)
+    if settings.structured:
+        space = _posterior_space(data, settings, random)
+        return _Start(lower, space, solver, engine, raw, Point(labelled.to(dtype), Q), at_raw=False)
     if every_row:
         origin = Point(ones, Q)
-        space = Free(origin, settings.eps1, settings.eps2, given=data.y if k else None)
-        return _Start(lower, space, solver, engine, raw, origin)
+        free = Free(origin, settings.eps1, settings.eps2, given=data.y if k else None)
+        return _Start(lower, free, solver, engine, raw, origin, at_raw=True)
     predicted = settings.model.outputs(raw.theta, lower.X)
     if k is None:
         lower = replace(lower, base=torch.where(labelled, data.y.to(dtype), predicted[:, 0]))
     else:
         Q = torch.where(labelled[:, None], Q, torch.softmax(predicted, dim=1))
-    space = Free(Point(ones, Q), settings.eps1, settings.eps2, free=~labelled)
-    return _Start(lower, space, solver, engine, raw, Point(labelled.to(dtype), Q))
+    free = Free(Point(ones, Q), settings.eps1, settings.eps2, free=~labelled)
+    return _Start(lower, free, solver, engine, raw, Point(labelled.to(dtype), Q), at_raw=False)
 
 
-def _upper_level(data: Data, settings: Settings, random: np.random.RandomState, unit: float) -> UpperLevel:
+def _posterior_space(data: Data, settings: Settings, random: np.random.RandomState) -> Posterior:
+    """From evidence whose targets are the weak labels; the search rows only calibrate it."""
+    assert data.classes is not None
+    y = torch.cat([data.y, data.y_search])
+    calibrating = torch.arange(len(y)) >= len(data.y)
+    known, targets = Known(y, calibrating, len(data.classes)), (y >= 0) & ~calibrating
+    features = choose_features(join_rows([data.X, data.X_search]), known, targets, calibrating, random)
+    evidence = find_evidence(features, known, targets, calibrating)
+    return Posterior.of(evidence, data.y, settings.inputs.dtype, eps1=settings.eps1, eps2=settings.eps2)
+
+
+def upper_level(
+    data: Data, settings: Settings, safeness: Safeness, random: np.random.RandomState, unit: float = 1.0
+) -> UpperLevel:
     def without(kept: Sequence[Any], others: Sequence[Any]) -> Any:
         if data.X.ndim != 2:
             raise ValueError(f"PerView: views are sets of columns, but rows of X have shape {data.X.shape[1:]}")
@@ -183,7 +286,7 @@ def _upper_level(data: Data, settings: Settings, random: np.random.RandomState, 
     trusted = TrustedRows(
         settings.inputs.rows(data.X_search), data.y_search, data.classes, data.groups, data.group_names, without, random
     )
-    requirements = tuple(settings.safeness.bind(trusted))
+    requirements = tuple(safeness.bind(trusted))
     return UpperLevel(settings.model, data.y_search, requirements, settings.penalty_weight, settings.hinge, unit)
 
 
@@ -208,7 +311,7 @@ def _standing(data: Data, settings: Settings, unit: float) -> Callable[[Candidat
     return standing
 
 
-def _one_hot(y: Tensor, k: int, dtype: torch.dtype) -> Tensor:
+def one_hot_labels(y: Tensor, k: int, dtype: torch.dtype) -> Tensor:
     """One-hot rows, zero where there is no label."""
     Q = torch.zeros(len(y), k, dtype=dtype)
     return Q.scatter_(1, y.clamp(min=0)[:, None], (y >= 0).to(dtype)[:, None])

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from safegain.checks import check_rows, check_trained_on, check_trusted
 from safegain.inputs import Inputs, Rows, fit_inputs
 from safegain.labels import Labels, classification_labels, regression_labels
-from safegain.methods.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
+from safegain.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
 from safegain.splits import rank_rows, stand_in_trusted
 
 VALIDATION_FRACTION = 0.2  # of the labelled rows, taken as trusted where none is named

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax, one_hot
 
 from safegain.methods.base import NetworkClassifier
-from safegain.methods.recipe import Material, Network, Objective, Recipe
+from safegain.recipe import Material, Network, Objective, Recipe
 
 BETAS = {"soft": 0.95, "hard": 0.8}  # the best ones of the paper
 

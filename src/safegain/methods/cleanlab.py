@@ -14,7 +14,7 @@ import torch
 from safegain.inputs import fit_inputs
 from safegain.methods.base import Weak, fresh, to_material
 from safegain.methods.correcting import CorrectingClassifier
-from safegain.methods.recipe import CrossEntropy, Material, Recipe, train
+from safegain.recipe import CrossEntropy, Material, Recipe, train
 
 N_FOLDS = 5  # cleanlab's own default
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from safegain.methods.base import NetworkClassifier
-from safegain.methods.recipe import Material, Network, Objective, Recipe, draw
+from safegain.recipe import Material, Network, Objective, Recipe, draw
 
 NOISE = 0.15  # standard deviation of the input noise, in standard deviations of a column (Laine and Aila)
 RAMP = 0.4  # share of the training over which the consistency term comes in

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from safegain.methods.base import NetworkClassifier, fresh
 from safegain.methods.noise_layer import corrected_loss, smoothed_identity
-from safegain.methods.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
+from safegain.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
 
 
 class OnWeak(CrossEntropy):

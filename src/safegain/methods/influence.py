@@ -23,8 +23,8 @@ from safegain.losses import CrossEntropy
 from safegain.lower import LowerLevel
 from safegain.methods.base import Weak
 from safegain.methods.correcting import CorrectingClassifier
-from safegain.methods.recipe import Recipe
 from safegain.models import Linear
+from safegain.recipe import Recipe
 from safegain.solvers import Newton, Solution
 
 SHARES = np.arange(15) / 20  # of the weak rows, to be corrected

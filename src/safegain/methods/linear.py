@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin, clone
-from sklearn.linear_model import HuberRegressor, LinearRegression, Ridge, RidgeCV
+from sklearn.linear_model import HuberRegressor, LinearRegression, RANSACRegressor, Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVR
@@ -82,6 +82,19 @@ class Huber(LinearMethod):
 
     def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
         return _choose([HuberRegressor(epsilon=e, max_iter=1000) for e in (1.35, 1.05, 2.0, 4.0)], X, weak)
+
+
+class RANSAC(LinearMethod):
+    """Least squares on the rows that most agree with a fit to few of them (Fischler and Bolles 1981).
+
+    How far a row may be off, in standard deviations of the label, is chosen on the held-out trusted rows; None is
+    scikit-learn's own, the median absolute deviation.
+    """
+
+    def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
+        seed = random.randint(2**31)
+        reaches = (None, 0.1, 0.3, 1.0)
+        return _choose([RANSACRegressor(residual_threshold=r, random_state=seed) for r in reaches], X, weak)
 
 
 class SelfLS(LinearMethod):

@@ -13,7 +13,7 @@ from torch.nn import Parameter
 from torch.nn.functional import log_softmax, nll_loss
 
 from safegain.methods.base import NetworkClassifier
-from safegain.methods.recipe import Material, Network, Objective, Recipe
+from safegain.recipe import Material, Network, Objective, Recipe
 
 
 def log_given(log_p: Tensor, log_T: Tensor) -> Tensor:

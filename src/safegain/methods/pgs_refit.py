@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from safegain.estimators import PGSClassifier
 from safegain.measures import calibrated_log_loss
 from safegain.methods.base import NetworkClassifier, Weak, fresh, seed_of, to_material
-from safegain.methods.recipe import Material, Network, Objective, Recipe, train
+from safegain.recipe import Material, Network, Objective, Recipe, train
 from safegain.search_space import Point
 
 POWERS = (1, 2)  # of the weights; a search of few steps tells rows apart but does not push weights to 0 and 1
@@ -73,7 +73,9 @@ class PGSRefit(NetworkClassifier):
         self.random_state = random_state
 
     def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
-        usual = PGSClassifier("mlp", n_inner=35, lr_inner=1.0, n_outer=8, lr_outer=0.1)
+        usual = PGSClassifier(
+            "mlp", search_space="free", reference="raw", n_inner=35, lr_inner=1.0, n_outer=8, lr_outer=0.1
+        )
         seed = seed_of(self.random_state, random)
         self.search_, last = searched(self.search or usual, weak, self.selection_fraction, seed)
         self.held_out_ = weak.held = self.search_.held_out_

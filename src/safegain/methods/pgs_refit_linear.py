@@ -73,7 +73,12 @@ class PGSRefitRegressor(LinearMethod):
 
     def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
         seed = seed_of(self.random_state, random)
-        search, _ = searched(self.search or PGSRegressor("ridge"), weak, self.selection_fraction, seed)
+        search, _ = searched(
+            self.search or PGSRegressor("ridge", search_space="free", reference="raw"),
+            weak,
+            self.selection_fraction,
+            seed,
+        )
         self.search_, self.held_out_ = search, search.held_out_
         weak.held = search.held_out_
         mean, scale = weak.labels.mean, weak.labels.scale

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from safegain.methods.base import NetworkClassifier
-from safegain.methods.recipe import Material, Network, Objective, Recipe, draw
+from safegain.recipe import Material, Network, Objective, Recipe, draw
 
 BEGIN, END = 0.1, 0.6  # of the training, between which the weight of pseudo-labels rises in a line
 

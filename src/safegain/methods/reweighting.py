@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import skip_init
 
 from safegain.methods.base import NetworkClassifier
-from safegain.methods.recipe import Material, Network, Objective, Recipe, draw
+from safegain.recipe import Material, Network, Objective, Recipe, draw
 
 Parameters = dict[str, Tensor]
 

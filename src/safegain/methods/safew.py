@@ -23,8 +23,8 @@ from safegain.methods.bootstrapping import Reed
 from safegain.methods.consistency import MeanTeacher, PiModel
 from safegain.methods.linear import SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor
 from safegain.methods.noise_layer import SModel
-from safegain.methods.recipe import Recipe
 from safegain.methods.supervised import BaselineClassifier
+from safegain.recipe import Recipe
 
 Learners = list[tuple[str, Any]]
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from safegain.methods.base import NetworkClassifier, Weak, to_material
-from safegain.methods.recipe import CrossEntropy, Material, Network, Objective, held_out_loss
+from safegain.recipe import CrossEntropy, Material, Network, Objective, held_out_loss
 
 N_TRAININGS = 3  # as many as PGSRefit chooses among
 

@@ -1,4 +1,4 @@
-"""What the image sets share: which rows are trusted and how labels are spoilt, from a setting."""
+"""What the sets with classes share: which rows are trusted and how labels are spoilt, from a setting."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,19 +16,21 @@ from safegain.datasets import (
     uniform_flips,
 )
 
+Sizes = tuple[int, int, int, int]
 SIZES = (7000, 1000, 1000, 1000)  # weak, trusted, trusted, test
 QUICK_SIZES = (600, 100, 100, 200)
 
 
-def sizes_of(setting: Mapping[str, Any], quick: bool) -> tuple[int, int, int, int]:
-    sizes = QUICK_SIZES if quick else SIZES
-    n = setting.get("n_trusted")
-    return sizes if n is None else (sizes[0], n // 2, n - n // 2, sizes[3])
+def sizes_of(setting: Mapping[str, Any], quick: bool, default: Sizes = SIZES) -> Sizes:
+    """The sizes that a setting names, the others by default; a rehearsal takes the trusted rows' number only."""
+    weak, first, second, test = QUICK_SIZES if quick else default
+    if not quick:
+        weak, test = setting.get("n_weak", weak), setting.get("n_test", test)
+    n = setting.get("n_trusted", first + second)
+    return weak, n // 2, n - n // 2, test
 
 
-def make_problem(
-    X: np.ndarray, y: np.ndarray, sizes: tuple[int, int, int, int], setting: Mapping[str, Any], seed: int
-) -> WeakProblem:
+def make_problem(X: np.ndarray, y: np.ndarray, sizes: Sizes, setting: Mapping[str, Any], seed: int) -> WeakProblem:
     biased = {"unbiased": False, "biased": True}[setting["trusted"]]
     split = (
         biased_split(y, sizes=sizes, odds=(1, 3), random_state=seed)

@@ -1,0 +1,9 @@
+from typing import Any
+
+NAME = "RANSAC"
+
+
+def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
+    from safegain.methods import RANSAC
+
+    return RANSAC(random_state=seed, **options)

@@ -1,0 +1,226 @@
+"""The default search for classes: a posterior with few unknowns, a refit, and a comparison with the references.
+
+    references  the model on the weak labels, on weak and trusted labels, on trusted labels alone
+    evidence    class probabilities of all rows by the others, and the noise's matrix (evidence.py)
+    refit       the model on the posterior of the weak rows, together with the trusted rows
+    comparison  on held-out trusted rows: the evidence has not used them, and trainings only to stop on
+
+Where the refit wins, it is done once more with the held-out rows: evidence calibrated on them, the model trained on all
+rows. Where it does not, the reference itself is handed back.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.optimize import minimize_scalar
+from torch import Tensor
+
+from safegain.configure import make_solver
+from safegain.evidence import Known, choose_features, find_evidence
+from safegain.inputs import Rows, join_rows
+from safegain.losses import CrossEntropy
+from safegain.lower import LowerLevel
+from safegain.measures import calibrated_log_loss, calibrated_log_losses
+from safegain.models import TwoLayer
+from safegain.outer import Ended, Record
+from safegain.recipe import Recipe
+from safegain.safeness import Safeness
+from safegain.search_space import Point
+from safegain.selection import Candidate, SafenessReport, SetMargin
+from safegain.splits import ENOUGH, hold_out
+from safegain.trainers import RecipeTrainer, SolverTrainer, Trainer
+from safegain.training import Data, Outcome, Settings, upper_level
+
+REFERENCES = ("raw", "raw+trusted", "trusted")
+STRUCTURED = "structured"
+SHARE = 0.3  # of the evidence in class probabilities, before the held-out rows are asked
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One model on the held-out rows."""
+
+    losses: Tensor  # (n_held,) log-losses at the best temperature
+    wrong: Tensor  # (n_held,) bool
+
+    @classmethod
+    def of(cls, z: Tensor, y: Tensor) -> "Standing":
+        return cls(calibrated_log_losses(z, y), z.argmax(dim=1) != y)
+
+    @property
+    def loss(self) -> float:
+        return float(self.losses.mean())
+
+    def gives_way_to(self, other: "Standing") -> bool:
+        """The other is not worse here by more than a standard error, in log-loss or in mistakes.
+
+        Log-loss at the best temperature takes every row into account and does not mind how sure a model is. A reference
+        is the best of three on these very rows, so that it looks better than it is: docs/decisions/0008.
+        """
+        return all(
+            float(more.mean()) <= float(more.std()) / len(more) ** 0.5
+            for more in (other.losses - self.losses, other.wrong.double() - self.wrong.double())
+        )
+
+
+def auto_classification(
+    data: Data,
+    settings: Settings,
+    *,
+    recipe: Recipe | None,
+    reference: str,
+    safeness: Safeness | None,
+    random: np.random.RandomState,
+) -> Outcome:
+    """`recipe` trains the two-layer network; None means that the solver of the settings trains the model."""
+    began = time.perf_counter()
+    known, search, held = _known(data)
+    X = join_rows([data.X, data.X_search, *([] if data.X_rank is None else [data.X_rank])])
+    trainer = _trainer(X, known, settings, recipe, random)
+    weak = known.labelled & ~known.trusted
+    parts = {"raw": weak, "raw+trusted": weak | search, "trusted": search}
+    rivals = REFERENCES if reference == "best" else (reference,)
+    thetas = {
+        name: trainer.on_labels(_numbers(parts[name]), _numbers(held)) for name in dict.fromkeys(("raw", *rivals))
+    }
+    if min(held.sum(), search.sum()) < ENOUGH:
+        kept = "raw+trusted" if reference == "best" else reference
+        few = f"{int(known.trusted.sum())} trusted rows are too few to compare models on some of them"
+        report = SafenessReport(True, None, (), f"Fell back: {few}, so this is the reference, trained on {kept} rows.")
+        return _outcome(data, known, trainer, thetas, kept, None, report, [])
+
+    calibrating = _half(search, known, random)
+    targets = known.labelled & ~held & ~calibrating
+    features = choose_features(X, known, targets, calibrating, random)
+    evidence = find_evidence(features, known, targets, calibrating)
+    thetas[STRUCTURED] = trainer.on_evidence(_numbers(~held), _numbers(held), evidence, SHARE)
+
+    y, outputs = known.y[held], {name: trainer.outputs(theta, _numbers(held)) for name, theta in thetas.items()}
+    standings = {name: Standing.of(z, y) for name, z in outputs.items()}
+    kept = min(rivals, key=lambda name: standings[name].loss)
+    margins = _margins(data, settings, safeness, thetas[kept], thetas[STRUCTURED], random)
+    wins = standings[kept].gives_way_to(standings[STRUCTURED]) and all(margin.margin >= 0 for margin in margins)
+    history: list[Record] = [
+        {"candidate": name, "rank_loss": s.loss, "mistakes": float(s.wrong.double().mean())}
+        for name, s in standings.items()
+    ]
+    report = _report(standings, kept, margins, wins=wins)
+    if not wins:
+        return _outcome(data, known, trainer, thetas, kept, None, report, history)
+    share = best_share(evidence.log_p[held], outputs[STRUCTURED].log_softmax(dim=1), y)
+    evidence = find_evidence(features, known, known.labelled & ~held, held)
+    everything, none = torch.arange(len(known.y)), torch.tensor([], dtype=torch.int64)
+    thetas[STRUCTURED] = trainer.on_evidence(everything, none, evidence, share)
+    history.append({"candidate": STRUCTURED, "share": share, "seconds": time.perf_counter() - began})
+    return _outcome(data, known, trainer, thetas, kept, evidence.Q, report, history)
+
+
+def best_share(log_p: Tensor, own: Tensor, y: Tensor) -> float:
+    """Of p in the mixture own^(1 - share) p^share with the least log-loss, at its best temperature, on these rows."""
+
+    def loss(share: float) -> float:
+        return calibrated_log_loss((1 - share) * own + share * log_p.to(own.dtype), y)
+
+    return float(minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 0.01}).x)
+
+
+def _known(data: Data) -> tuple[Known, Tensor, Tensor]:
+    """Labels of the weak rows, the search rows and the ranking rows, in this order; masks of the latter two."""
+    parts = [data.y, data.y_search, *([] if data.y_rank is None else [data.y_rank])]
+    assert data.classes is not None
+    ends = np.cumsum([len(part) for part in parts])
+    numbers = torch.arange(ends[-1])
+    known = Known(torch.cat(parts), numbers >= ends[0], len(data.classes))
+    return known, (numbers >= ends[0]) & (numbers < ends[1]), numbers >= ends[1]
+
+
+def _trainer(
+    X: Rows, known: Known, settings: Settings, recipe: Recipe | None, random: np.random.RandomState
+) -> Trainer:
+    rows, generator = settings.inputs.rows(X), torch.Generator().manual_seed(random.randint(2**31))
+    if recipe is not None:
+        assert isinstance(settings.model, TwoLayer)
+        return RecipeTrainer(rows, known, settings.model, recipe, generator)
+    lower = LowerLevel(settings.model, CrossEntropy(), rows, None, settings.alpha)
+    theta = settings.model.init(generator)
+    solver = make_solver(
+        settings.solver,
+        lower,
+        torch.ones(len(known.y), dtype=theta.dtype),
+        known.one_hot.to(theta.dtype),
+        theta,
+        steps=settings.n_inner,
+        learning_rate=settings.lr_inner,
+        batch_size=settings.batch_size,
+        seed=random.randint(2**31),
+    )
+    return SolverTrainer(lower, known, solver, theta)
+
+
+def _half(rows: Tensor, known: Known, random: np.random.RandomState) -> Tensor:
+    """Half of these trusted rows, of each class."""
+    numbers = _numbers(rows)
+    half = torch.zeros_like(rows)
+    half[numbers[hold_out([known.y[numbers].numpy()], len(numbers), 0.5, random)]] = True
+    return half
+
+
+def _numbers(mask: Tensor) -> Tensor:
+    return mask.nonzero()[:, 0]
+
+
+def _margins(
+    data: Data,
+    settings: Settings,
+    safeness: Safeness | None,
+    reference: Tensor,
+    refit: Tensor,
+    random: np.random.RandomState,
+) -> list[SetMargin]:
+    """What the user's own definition of safeness says on the held-out rows."""
+    if safeness is None:
+        return []
+    upper = upper_level(data.judged_by_rank_rows(), settings, safeness, random)
+    losses = zip(upper.names, upper.losses(reference).tolist(), upper.losses(refit).tolist(), strict=True)
+    return [SetMargin(name, old, new, old - new) for name, old, new in losses]
+
+
+def _report(standings: dict[str, Standing], kept: str, margins: list[SetMargin], *, wins: bool) -> SafenessReport:
+    old, new = standings[kept], standings[STRUCTURED]
+    n, unsafe = len(old.wrong), [margin.name for margin in margins if margin.margin < 0]
+    sets = (SetMargin("held-out rows", old.loss, new.loss, old.loss - new.loss), *margins)
+    compared = (
+        f"log-loss {new.loss:.4g} against {old.loss:.4g} and {int(new.wrong.sum())} against {int(old.wrong.sum())} "
+        f"mistakes on {n} trusted rows that the search did not use"
+    )
+    reference = f"the reference, trained on {kept} rows"
+    if wins:
+        verdict = "better than" if new.loss < old.loss else "not worse, chance aside, than"
+        hint = "This is a comparison on the rows at hand, not a certificate."
+        return SafenessReport(False, 1, sets, f"Safe: {verdict} {reference}, with {compared}. {hint}")
+    reason = f"worse on {', '.join(unsafe)}" if unsafe else compared
+    same = tuple(SetMargin(margin.name, margin.raw_loss, margin.raw_loss, 0.0) for margin in sets)
+    return SafenessReport(True, None, same, f"Fell back: the refit was not better ({reason}), so this is {reference}.")
+
+
+def _outcome(
+    data: Data,
+    known: Known,
+    trainer: Trainer,
+    thetas: dict[str, Tensor],
+    kept: str,
+    labels: Tensor | None,  # distributions of the rows, where the refit is handed back
+    report: SafenessReport,
+    history: list[Record],
+) -> Outcome:
+    weak, losses = torch.arange(len(data.y)), torch.tensor([margin.raw_loss for margin in report.sets])
+    labelled = known.labelled[weak]
+    predicted = torch.softmax(trainer.outputs(thetas[kept], weak), dim=1)
+    as_given = Point(labelled.to(predicted.dtype), torch.where(labelled[:, None], known.one_hot[weak], predicted))
+    best = reference = Candidate(None, thetas[kept], as_given, losses)
+    if labels is not None:
+        best = Candidate(1, thetas[STRUCTURED], Point(torch.ones(len(weak)), labels[weak]), losses)
+    references = {name: theta for name, theta in thetas.items() if name in REFERENCES}
+    return Outcome(reference, best, report, None, Ended(history, len(history), report.status), kept, references)

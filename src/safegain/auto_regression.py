@@ -1,0 +1,383 @@
+"""The automatic search for numbers: a curve of the residual, then one fit on weak and trusted rows together.
+
+    evidence    residuals of all rows, each from a fit without that row, in units of the trusted rows' error
+    search      the outer loop over `ResidualCurve`: weak rows and half of the trusted rows are trained on, half judge
+    refit       weak rows with the (w, shifts) of the curve together with all trusted rows
+    comparison  of refit and references, on trusted rows that neither evidence nor search nor fit has seen
+
+Where a fit is exact (ridge regression) the comparison is a cross-validation over all trusted rows, and the curve that
+is kept is the mean of the folds' curves. Where it is a descent there is one fold, the ranking rows of `Data`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from scipy.stats import fisher_exact
+from torch import Tensor
+
+from safegain.configure import make_engine, make_solver
+from safegain.hypergradient import Engine
+from safegain.inputs import join_rows
+from safegain.losses import SquaredError
+from safegain.lower import LowerLevel
+from safegain.measures import task_measure
+from safegain.outer import Callback, Ended, Record, search
+from safegain.residual_space import Curve, OnCurve, ResidualCurve
+from safegain.safeness import Requirement
+from safegain.search_space import Point
+from safegain.selection import Candidate, SafenessReport, Selection, SetMargin, Standing
+from safegain.solvers import Solver
+from safegain.training import Data, Outcome, Settings
+from safegain.upper import UpperLevel
+
+REFERENCES = ("raw", "raw+trusted", "trusted")
+STRUCTURED = "structured"
+FOLDS = 5  # of the trusted rows, for the comparison
+EVIDENCE_FOLDS = 3  # of all rows, for the residuals
+EVIDENCE_ROUNDS = 3  # of reweighting, at most
+STARTS = tuple(
+    curve.parameters
+    for curve in (
+        Curve(level=0.5),
+        Curve(level=1.0),
+        Curve(level=0.2, cutoff=4.0, power=1.0),
+        Curve(level=0.1, power=0.0),
+        Curve(level=0.02, power=0.0),
+        Curve(level=0.5, wariness=1.0),
+        Curve(level=1.0, wariness=1.0),
+    )
+)
+STEPS, RATE = 5, 0.02  # a longer search fits the judging rows: docs/decisions/0007
+FAR, DOUBT = 2.0, 0.05  # errors of the trusted rows; level of the test
+LEAST_ALPHA = 1e-9  # a few trusted rows must be able to be fitted alone
+LEAST_SCALE = 1e-6  # of standardised labels, for rows that are fitted exactly
+
+
+@dataclass(frozen=True)
+class AutoRegression:
+    reference: str  # one of REFERENCES
+    references: dict[str, Tensor]  # theta of each of them
+    chosen: str  # the reference, or "structured"
+    theta: Tensor
+    w: Tensor  # (n,) what each weak row counts in the chosen model
+    shifts: Tensor  # (n,) added to `base`
+    base: Tensor  # (n,) labels of the weak rows; for a row without one, what the evidence predicts
+    curve: Tensor  # (6,) parameters of ResidualCurve
+    standings: dict[str, float]  # mean squared error on the compared rows, labels standardised
+    n_compared: int
+    history: list[Record]
+    status: str
+
+    def outcome(self, unit: float) -> Outcome:
+        """As an estimator stores it; `unit` is one standard deviation of the label in the user's units."""
+        refits, u = self.chosen == STRUCTURED, unit**2
+        floor = self.standings["best"] if refits and "best" in self.standings else self.standings[self.reference]
+        loss = self.standings[STRUCTURED] if refits else floor
+        sets = (SetMargin("compared trusted rows", floor * u, loss * u, (floor - loss) * u),)
+        safeness = SafenessReport(not refits, len(self.history) if refits else None, sets, self.status)
+        losses = torch.tensor([floor])
+        as_given = Point(torch.ones_like(self.w), torch.zeros_like(self.shifts))
+        best = reference = Candidate(None, self.references[self.reference], as_given, losses)
+        if refits:
+            best = Candidate(len(self.history), self.theta, Point(self.w, self.shifts), losses)
+        ended = Ended(self.history, len(self.history), self.status)
+        return Outcome(reference, best, safeness, self.base, ended, self.reference, self.references)
+
+
+def auto_regression(
+    data: Data,
+    settings: Settings,
+    *,
+    reference: str = "best",
+    random: np.random.RandomState,
+    callbacks: Sequence[Callback] = (),
+) -> AutoRegression:
+    """Search, refit and compare; the reference itself where trusted rows do not say that the refit is better.
+
+    Labels are doubted only if weak rows are far from their predictions more often than trusted rows are. Otherwise
+    neither the refit nor the trusted rows alone can win: among few trusted rows there may be none of a rare kind, and
+    models that ignore that kind would look good on them.
+
+    `reference` is what a user would have had: "raw" (weak rows alone), "raw+trusted", "trusted" (trusted rows alone) or
+    "best", the one with the least error on the compared rows. Its standing is then that of a choice made on the other
+    folds: the least of three errors flatters, and the refit's error does not.
+    """
+    if reference not in (*REFERENCES, "best"):
+        raise ValueError(f"reference: must be one of {[*REFERENCES, 'best']}, got {reference!r}")
+    stacked = _stack(data, settings, random)
+    folds = _comparison_folds(data, stacked.solver, random)
+    losses, curves, history = _cross_validated(stacked, folds, random, callbacks)
+    everyone = torch.ones(stacked.n_trusted, dtype=torch.bool)
+    evidence, parameters = _evidence(stacked, everyone, random), torch.stack(curves).mean(dim=0)
+    doubted = evidence.doubts_labels
+    standings, best = _standings(losses, folds, len(REFERENCES) if doubted else REFERENCES.index("trusted"))
+    if not np.isfinite(standings["raw"]):
+        found = f"its loss on trusted rows is {standings['raw']}"
+        raise ValueError(f"lr_inner: training on the raw labels diverged, {found}; lower lr_inner, or scale X and y")
+
+    references = _references(stacked, everyone)
+    name = best if reference == "best" else reference
+    n, base = stacked.n_weak, evidence.base[: stacked.n_weak]
+    refits = doubted and standings[STRUCTURED] < standings[reference]
+    if refits:
+        point = evidence.space(parameters).point((parameters,))
+        theta, w, shifts = evidence.refit(point), point.w[:n], point.Q[:n]
+    else:
+        theta, shifts = references[name], torch.zeros_like(base)
+        w = stacked.weights(float(name != "trusted"), everyone)[:n]
+    return AutoRegression(
+        reference=name,
+        references=references,
+        chosen=STRUCTURED if refits else name,
+        theta=theta,
+        w=w,
+        shifts=shifts,
+        base=base,
+        curve=parameters,
+        standings=standings,
+        n_compared=sum(int(fold.sum()) for fold in folds),
+        history=history,
+        status=_status(refits, doubted, name, standings[STRUCTURED], standings[reference]),
+    )
+
+
+@dataclass(frozen=True)
+class _Stacked:
+    """Weak rows, then trusted rows, and what trains on them. Which rows are left out is a matter of weights."""
+
+    lower: LowerLevel
+    base: Tensor  # (n + nt,) labels; 0 where there is none
+    labelled: Tensor  # (n,)
+    solver: Solver
+    engine: Engine
+    settings: Settings
+    theta: Tensor  # where a descent starts
+
+    @property
+    def n_weak(self) -> int:
+        return len(self.labelled)
+
+    @property
+    def n_trusted(self) -> int:
+        return len(self.base) - self.n_weak
+
+    def fit(self, w: Tensor, shifts: Tensor | None = None, base: Tensor | None = None) -> Tensor:
+        """Theta for row weights that are scaled to mean 1: rows of weight 0 neither raise alpha nor slow a descent."""
+        lower = self.lower if base is None else replace(self.lower, base=base)
+        shifts = torch.zeros_like(w) if shifts is None else shifts
+        return self.solver.solve(lower, w / w.mean(), shifts, start=self.theta).theta
+
+    def predict(self, theta: Tensor) -> Tensor:
+        return self.lower.model.outputs(theta, self.lower.X)[:, 0]
+
+    def weights(self, weak: float, trusted: Tensor) -> Tensor:
+        """The weight `weak` for labelled weak rows and 1 for the `trusted` rows  # (n + nt,)"""
+        return torch.cat([weak * self.labelled, trusted]).to(self.base.dtype)
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """Residuals that use no label of a trusted row outside `seen`."""
+
+    stacked: _Stacked
+    seen: Tensor  # (nt,) bool
+    predicted: Tensor  # (n + nt,) each by a fit without that row
+    scale: float  # root mean square of the seen trusted rows' residuals
+
+    @property
+    def residual(self) -> Tensor:
+        return self.stacked.base - self.predicted
+
+    @property
+    def base(self) -> Tensor:
+        labelled = torch.cat([self.stacked.labelled, torch.ones_like(self.seen)])
+        return torch.where(labelled, self.stacked.base, self.predicted)
+
+    @property
+    def doubts_labels(self) -> bool:
+        """Weak rows are far off more often than trusted rows: Fisher's exact test."""
+        far, n = self.residual.abs() > FAR * self.scale, self.stacked.n_weak
+        groups = [far[:n][self.stacked.labelled], far[n:][self.seen]]
+        counts = [[int(group.sum()), int((~group).sum())] for group in groups]
+        return bool(fisher_exact(counts, alternative="greater").pvalue < DOUBT)
+
+    def space(self, origin: Tensor, trusted: Tensor | None = None) -> ResidualCurve:
+        """Over the weak rows and the trusted rows of these numbers, or all of them."""
+        n, settings = self.stacked.n_weak, self.stacked.settings
+        residual = self.residual if trusted is None else torch.cat([self.residual[:n], self.residual[n:][trusted]])
+        return ResidualCurve(residual, self.scale, self.stacked.labelled, settings.eps1, settings.eps2, origin)
+
+    def refit(self, point: OnCurve) -> Tensor:
+        w = torch.cat([point.w[: self.stacked.n_weak], point.w[self.stacked.n_weak :] * self.seen])
+        return self.stacked.fit(w, point.Q, self.base)
+
+
+def _evidence(stacked: _Stacked, seen: Tensor, random: np.random.RandomState) -> _Evidence:
+    """Least squares on all rows, on trusted rows, and reweighted by Cauchy's weights: the best for the trusted rows."""
+    n = stacked.n_weak
+    fold = torch.zeros(len(stacked.base), dtype=torch.int64)
+    for group in (stacked.labelled.nonzero()[:, 0], n + seen.nonzero()[:, 0]):  # each in every fold, if they are enough
+        fold[group] = torch.from_numpy(random.permutation(len(group)) % EVIDENCE_FOLDS)
+
+    def cross_fitted(w: Tensor) -> _Evidence:
+        predicted = torch.empty_like(w)
+        for k in range(EVIDENCE_FOLDS):
+            predicted[fold == k] = stacked.predict(stacked.fit(torch.where(fold == k, 0, w)))[fold == k]
+        error = (stacked.base - predicted)[n:][seen].double().square().mean().sqrt()
+        return _Evidence(stacked, seen, predicted, max(float(error), LEAST_SCALE))
+
+    levels = (1.0, 0.0) if seen.sum() > 1 else (1.0,)  # one trusted row leaves none when its fold is left out
+    best = min((cross_fitted(stacked.weights(level, seen)) for level in levels), key=lambda each: each.scale)
+    for _ in range(EVIDENCE_ROUNDS):
+        w = stacked.weights(1.0, seen)
+        w[:n] /= 1 + (best.residual[:n] / (2 * best.scale)).square()
+        if not (found := cross_fitted(w)).scale < best.scale:
+            break
+        best = found
+    return best
+
+
+def _search(
+    evidence: _Evidence, random: np.random.RandomState, callbacks: Sequence[Callback]
+) -> tuple[Tensor, list[Record]]:
+    """From the best of the starts, with either half of the seen trusted rows as judges: the mean of the two curves."""
+    stacked = evidence.stacked
+    seen = random.permutation(evidence.seen.nonzero()[:, 0].numpy())
+    halves = [torch.from_numpy(half) for half in np.array_split(seen, 2)]
+    contests = [_Contest(evidence, *pair) for pair in (halves, halves[::-1]) if len(pair[0])]
+    origin = min(STARTS, key=lambda start: sum(float(contest.candidate(start).losses.sum()) for contest in contests))
+    curves, records = [], []
+    for contest in contests:
+        first = contest.candidate(origin)
+        selection = Selection(first, lambda each: Standing(float(each.losses.sum()), 0.0, 0.0))
+        ended = search(
+            contest.lower,
+            contest.upper,
+            evidence.space(origin, contest.training),
+            stacked.solver,
+            stacked.engine,
+            selection,
+            theta=first.theta if stacked.solver.warm else stacked.theta,
+            steps=STEPS,
+            learning_rate=RATE,
+            callbacks=callbacks,
+        )
+        assert isinstance(selection.best.point, OnCurve)
+        curves.append(selection.best.point.parameters)
+        records += ended.history
+    return torch.stack(curves).mean(dim=0), records
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """Weak rows and `training` rows make the lower level, `judging` rows the upper: numbers of trusted rows."""
+
+    evidence: _Evidence
+    judging: Tensor
+    training: Tensor
+
+    @cached_property
+    def lower(self) -> LowerLevel:
+        stacked = self.evidence.stacked
+        kept = torch.cat([torch.arange(stacked.n_weak), stacked.n_weak + self.training])
+        return replace(stacked.lower, X=stacked.lower.X[kept], base=self.evidence.base[kept])
+
+    @cached_property
+    def upper(self) -> UpperLevel:
+        stacked, judges = self.evidence.stacked, self.evidence.stacked.n_weak + self.judging
+        share = torch.full((len(judges),), 1 / len(judges), dtype=torch.float64)
+        rows = Requirement("judging rows", stacked.lower.X[judges], share, task_measure(False))
+        return UpperLevel(stacked.lower.model, stacked.base[judges], (rows,))
+
+    def candidate(self, parameters: Tensor) -> Candidate:
+        stacked, point = self.evidence.stacked, self.evidence.space(parameters, self.training).point((parameters,))
+        theta = stacked.solver.solve(self.lower, point.w, point.Q, start=stacked.theta).theta
+        return Candidate(None, theta, point, self.upper.losses(theta))
+
+
+def _references(stacked: _Stacked, seen: Tensor) -> dict[str, Tensor]:
+    return {
+        "raw": stacked.fit(stacked.weights(1.0, torch.zeros_like(seen))),
+        "raw+trusted": stacked.fit(stacked.weights(1.0, seen)),
+        "trusted": stacked.fit(stacked.weights(0.0, seen)),
+    }
+
+
+def _cross_validated(
+    stacked: _Stacked, folds: list[Tensor], random: np.random.RandomState, callbacks: Sequence[Callback]
+) -> tuple[Tensor, list[Tensor], list[Record]]:
+    """Losses of references and refit on the trusted rows that a fold hides  # (4, nt); the curves; the searches."""
+    losses = torch.full((len(REFERENCES) + 1, stacked.n_trusted), torch.nan, dtype=torch.float64)
+    curves, history = [], []
+    for number, unseen in enumerate(folds):
+        evidence = _evidence(stacked, ~unseen, random)
+        parameters, records = _search(evidence, random, callbacks)
+        refit = evidence.refit(evidence.space(parameters).point((parameters,)))
+        for row, theta in zip(losses, (*_references(stacked, ~unseen).values(), refit), strict=True):
+            row[unseen] = (stacked.predict(theta) - stacked.base)[stacked.n_weak :][unseen].double().square()
+        curves.append(parameters)
+        history += [{"fold": number, **record} for record in records]
+    return losses, curves, history
+
+
+def _standings(losses: Tensor, folds: list[Tensor], n: int) -> tuple[dict[str, float], str]:
+    """Mean losses, and the best of the first n references on all folds; "best" stands as chosen on the other folds."""
+    compared = torch.stack(folds).any(dim=0)
+    means = losses[:, compared].mean(dim=1)
+    honest = losses[0].clone()
+    for fold in folds:
+        others = compared & ~fold if len(folds) > 1 else fold
+        honest[fold] = losses[int(losses[:n, others].mean(dim=1).argmin()), fold]
+    standings = dict(zip((*REFERENCES, STRUCTURED), means.tolist(), strict=True))
+    return standings | {"best": float(honest[compared].mean())}, REFERENCES[int(means[:n].argmin())]
+
+
+def _status(refits: bool, doubted: bool, reference: str, structured: float, floor: float) -> str:
+    told = {"raw": "weak rows alone", "raw+trusted": "weak and trusted rows as given", "trusted": "trusted rows alone"}
+    rows = "trusted rows that neither search nor fit had seen"
+    if refits:
+        return (
+            f"Gained: the refit's squared error on {rows} is {structured / floor:.3f} of the reference's "
+            f"({told[reference]}). This is a comparison on the rows at hand, not a certificate."
+        )
+    reason = f"on {rows} the refit was no better" if doubted else "weak labels are not visibly worse than trusted ones"
+    return f"Fell back: {reason}, so this is the reference itself, trained on {told[reference]}."
+
+
+def _stack(data: Data, settings: Settings, random: np.random.RandomState) -> _Stacked:
+    parts = [(data.X, data.y), (data.X_search, data.y_search)]
+    if data.X_rank is not None and data.y_rank is not None:
+        parts.append((data.X_rank, data.y_rank))
+    y = torch.cat([labels for _, labels in parts]).to(settings.inputs.dtype)
+    X = settings.inputs.rows(join_rows([rows for rows, _ in parts]))
+    labelled = ~torch.isnan(y)
+    base = torch.where(labelled, y, 0)
+    lower = LowerLevel(settings.model, SquaredError(), X, base, max(settings.alpha, LEAST_ALPHA))
+    theta = settings.model.init(torch.Generator().manual_seed(random.randint(2**31)))
+    solver = make_solver(
+        settings.solver,
+        lower,
+        labelled / labelled.to(base.dtype).mean(),
+        torch.zeros_like(base),
+        theta,
+        steps=settings.n_inner,
+        learning_rate=settings.lr_inner,
+        batch_size=settings.batch_size,
+        seed=random.randint(2**31),
+    )
+    engine = make_engine(settings.engine, settings.model, solver)
+    return _Stacked(lower, base, labelled[: len(data.y)], solver, engine, settings, theta)
+
+
+def _comparison_folds(data: Data, solver: Solver, random: np.random.RandomState) -> list[Tensor]:
+    """Masks over the trusted rows: every row in one fold, or one fold only where a fit is a descent."""
+    n_rank = 0 if data.y_rank is None else len(data.y_rank)
+    n = len(data.y_search) + n_rank
+    if n_rank and not solver.warm:
+        return [torch.arange(n) >= n - n_rank]
+    k = min(FOLDS, n) if solver.warm else 2
+    fold = torch.from_numpy(random.permutation(n) % k)
+    return [fold == number for number in range(k if solver.warm else 1)]

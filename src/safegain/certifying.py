@@ -1,0 +1,70 @@
+"""The certificate as a part of fitting: which rows are set aside before anything sees them, and what they must show."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from safegain.bounded_losses import BoundedLoss
+from safegain.power import fewest_rows, set_aside
+
+
+@dataclass(frozen=True)
+class Certify:
+    """What the model must be shown to be before it replaces the reference.
+
+    Parameters
+    ----------
+    delta : probability with which a model that is worse may be certified
+    size : trusted rows to set aside, as a number or as a share of them; None is chosen by the power calculation,
+        as many as show a gain of 5 points at 20% discordance 4 times in 5, and at most half of them
+    tolerance, measures, per_class, priors, clip : as for `safegain.certify`; for a regression, a clip of None is the
+        range of the trusted labels that are not set aside
+    per_group : a claim for each of the `groups` given to `fit`
+    """
+
+    delta: float = 0.05
+    size: int | float | None = None
+    tolerance: float | Mapping[str, float] = 0.0
+    measures: str | BoundedLoss | Sequence[str | BoundedLoss] | None = None
+    per_class: bool = False
+    per_group: bool = False
+    priors: Mapping[Any, float] | None = None
+    clip: float | None = None
+
+    def n_rows(self, n_trusted: int) -> int:
+        """How many of the trusted rows are set aside."""
+        if self.size is None:
+            return set_aside(n_trusted, self.delta)
+        rows = round(self.size * n_trusted) if isinstance(self.size, float) else self.size
+        if not fewest_rows(self.delta) <= rows < n_trusted:
+            raise ValueError(
+                f"certify: size={self.size} sets {rows} of {n_trusted} trusted rows aside; at level {self.delta:g} it "
+                f"takes at least {fewest_rows(self.delta)}, and some must be left to learn from"
+            )
+        return rows
+
+    def settings(self) -> dict[str, Any]:
+        """What `safegain.certify` is called with."""
+        names = ("delta", "tolerance", "measures", "per_class", "priors", "clip")
+        return {name: getattr(self, name) for name in names}
+
+
+class parameter_and_method:
+    """A method that has the name of a constructor argument: reading the attribute gives the method.
+
+    `PGSClassifier(certify=0.05)` and `fitted.certify(X, y)` are both what one would guess. The argument is kept in the
+    instance's dictionary, where `get_params` finds it.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self.method if instance is None else self.method.__get__(instance)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self.name] = value

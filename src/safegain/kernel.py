@@ -1,0 +1,82 @@
+"""Kernel ridge regression on landmarks, with leave-one-out predictions in closed form: a head that costs no training.
+
+    k(x, x') = exp(-|x - x'|^2 / (width m))     m: the mean squared distance between landmarks
+    F = K(X, L) K(L, L)^(-1/2)                  Nystroem features of the rows, for landmarks L
+    H = F (F'F + penalty)^(-1) F'               fitted H Y, left out (H Y - diag(H) Y) / (1 - diag(H))
+
+One eigendecomposition of F'F serves every penalty and all targets Y.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+
+from safegain.inputs import Rows, as_tensor, fit_inputs
+
+MOST_LANDMARKS = 2000
+MOST_FEATURES = 2**28  # entries of F: 1 GB
+RANK = 1e-6  # of the largest eigenvalue of K(L, L): what is smaller is rounding in single precision
+
+
+def kernel_rows(X: Rows) -> Rows:
+    """Rows in which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""
+    if scipy.sparse.issparse(X):
+        return X
+    flat = np.asarray(X).reshape(len(X), -1)
+    return fit_inputs(flat, model="mlp", scaling="auto").rows(flat).float()
+
+
+def n_landmarks(n: int) -> int:
+    return min(n, MOST_LANDMARKS, max(MOST_FEATURES // n, 100))
+
+
+def kernel_features(X: Rows, landmarks: np.ndarray, width: float) -> Tensor:
+    """Features F (n, r) of rows from `kernel_rows`; `landmarks` are row numbers."""
+    L = X[landmarks]
+    to_landmarks, between = _squared_distances(X, L), _squared_distances(L, L)
+    reach = width * float(between.mean()) or 1.0
+    values, vectors = torch.linalg.eigh(torch.exp(-between / reach).double())
+    kept = values > RANK * values[-1]
+    return torch.exp(to_landmarks.div_(-reach)) @ (vectors[:, kept] / values[kept].sqrt()).float()
+
+
+def _squared_distances(A: Rows, B: Rows) -> Tensor:
+    if scipy.sparse.issparse(A):
+        products = as_tensor((A @ B.T).toarray()).float()
+        norms = [as_tensor(np.asarray(M.multiply(M).sum(axis=1)).ravel()).float() for M in (A, B)]
+    else:
+        products, norms = A @ B.T, [M.square().sum(dim=1) for M in (A, B)]
+    return products.mul_(-2).add_(norms[0][:, None]).add_(norms[1]).clamp_(min=0)
+
+
+@dataclass(frozen=True)
+class KernelRidge:
+    """Ridge regression on the features of the rows `fitted`; F is rotated so that their Gram matrix is diagonal."""
+
+    F: Tensor  # (n, r)
+    gram: Tensor  # (r,)
+    fitted: Tensor  # (n,) bool
+
+    @classmethod
+    def of(cls, F: Tensor, fitted: Tensor) -> "KernelRidge":
+        part = F[fitted]
+        values, vectors = torch.linalg.eigh((part.T @ part).double())
+        return cls(F @ vectors.float(), values.clamp(min=0), fitted)
+
+    def moment(self, Y: Tensor) -> Tensor:
+        """F'Y over the fitted rows, from which predictions follow for every penalty  # (r, k)"""
+        return self.F[self.fitted].T @ Y[self.fitted]
+
+    def predict(self, moment: Tensor, penalty: float, rows: Tensor) -> Tensor:
+        """Predictions for rows that are not fitted  # (len(rows), k)"""
+        return self.F[rows] @ (moment / (self.gram + penalty).float()[:, None])
+
+    def leave_one_out(self, Y: Tensor, moment: Tensor, penalty: float) -> Tensor:
+        """Predictions for all rows, each of the fitted ones by the others alone  # (n, k)"""
+        shrunk = 1 / (self.gram + penalty).float()
+        Z = self.F @ (shrunk[:, None] * moment)
+        own = (self.F.square() @ shrunk).clamp(max=0.999)[:, None]
+        return torch.where(self.fitted[:, None], (Z - own * Y) / (1 - own), Z)
