@@ -9,16 +9,23 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from safegain import PGSClassifier, PGSRegressor
+from safegain.recipe import Recipe
 
 QUICK = {"n_outer": 2, "random_state": 0}
+FREE = {"search_space": "free", **QUICK}
+BRIEF = Recipe(n_steps=60, n_hidden=32)
 
 
 @parametrize_with_checks(
     [
-        PGSClassifier("mlp", n_inner=60, n_hidden=20, **QUICK),
-        PGSClassifier("softmax", **QUICK),
-        PGSRegressor("ridge", **QUICK),
-        PGSRegressor("mlp", n_inner=100, n_hidden=20, **QUICK),
+        PGSClassifier(recipe=BRIEF, random_state=0),
+        PGSClassifier("softmax", random_state=0),
+        PGSClassifier("softmax", search_space="structured", **QUICK),
+        PGSClassifier("mlp", n_inner=60, n_hidden=20, **FREE),
+        PGSClassifier("softmax", **FREE),
+        PGSRegressor(random_state=0),
+        PGSRegressor("ridge", **FREE),
+        PGSRegressor("mlp", n_inner=100, n_hidden=20, **FREE),
     ]
 )
 def test_scikit_learns_checks(estimator, check):

@@ -2,8 +2,15 @@
 
 from importlib.metadata import version
 
+from safegain.bounded_losses import BoundedLoss
+from safegain.certificate import Certificate
+from safegain.certifying import Certify
+from safegain.comparison import certify, certify_in_order
+from safegain.crossfit import certify_by_crossfit
 from safegain.estimators import PGSClassifier, PGSRegressor
 from safegain.hypergradient import Cholesky, ConjugateGradient, Neumann, Unrolled
+from safegain.power import required_trusted
+from safegain.recipe import Recipe
 from safegain.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
 from safegain.stack import stack
 
@@ -12,6 +19,9 @@ __version__ = version("safegain")
 __all__ = [
     "AllOf",
     "Bootstrap",
+    "BoundedLoss",
+    "Certificate",
+    "Certify",
     "Cholesky",
     "ConjugateGradient",
     "MultiMeasure",
@@ -21,6 +31,11 @@ __all__ = [
     "PerClass",
     "PerGroup",
     "PerView",
+    "Recipe",
     "Unrolled",
+    "certify",
+    "certify_by_crossfit",
+    "certify_in_order",
+    "required_trusted",
     "stack",
 ]

@@ -36,6 +36,7 @@ from safegain.training import Data, Outcome, Settings, upper_level
 REFERENCES = ("raw", "raw+trusted", "trusted")
 STRUCTURED = "structured"
 SHARE = 0.3  # of the evidence in class probabilities, before the held-out rows are asked
+CHANCE = 2.0  # standard errors by which the refit may seem worse than a reference that was chosen on the same rows
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,13 @@ class Standing:
         return float(self.losses.mean())
 
     def gives_way_to(self, other: "Standing") -> bool:
-        """The other is not worse here by more than a standard error, in log-loss or in mistakes.
+        """The other is not worse here beyond chance, in log-loss or in mistakes.
 
         Log-loss at the best temperature takes every row into account and does not mind how sure a model is. A reference
         is the best of three on these very rows, so that it looks better than it is: docs/decisions/0008.
         """
         return all(
-            float(more.mean()) <= float(more.std()) / len(more) ** 0.5
+            float(more.mean()) <= CHANCE * float(more.std()) / len(more) ** 0.5
             for more in (other.losses - self.losses, other.wrong.double() - self.wrong.double())
         )
 

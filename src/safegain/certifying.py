@@ -4,8 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from safegain.bounded_losses import BoundedLoss
+from safegain.labels import Labels
 from safegain.power import fewest_rows, set_aside
+from safegain.splits import drawn_from
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,26 @@ class Certify:
                 f"takes at least {fewest_rows(self.delta)}, and some must be left to learn from"
             )
         return rows
+
+    def draw(
+        self, trusted: np.ndarray, labels: Labels, groups: np.ndarray | None, random: np.random.RandomState
+    ) -> np.ndarray:
+        """A mask of the trusted rows that nothing may see before the certificate."""
+        if self.per_group and groups is None:
+            raise ValueError("certify: per_group=True needs the group of every row: fit(X, y, trusted=..., groups=...)")
+        n, fewest = int(trusted.sum()), fewest_rows(self.delta)
+        aside = drawn_from(trusted, labels, groups, self.n_rows(n) / n, random)
+        if aside.sum() < fewest:  # small classes and groups give none, lest they lose their last row
+            raise ValueError(
+                f"certify: only {aside.sum()} of {n} trusted rows can be set aside, a share of each class and group; "
+                f"level {self.delta:g} takes at least {fewest}: label more, or raise size"
+            )
+        return aside
+
+    @classmethod
+    def of(cls, setting: "float | Certify | None") -> "Certify | None":
+        """What an estimator's argument `certify` says; a number is delta."""
+        return setting if setting is None or isinstance(setting, Certify) else cls(setting)
 
     def settings(self) -> dict[str, Any]:
         """What `safegain.certify` is called with."""

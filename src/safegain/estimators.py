@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from scipy.special import erfc
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from safegain.auto import auto_classification
 from safegain.auto_regression import auto_regression
+from safegain.issues import Alternatives, other_classes, shifted_numbers
 from safegain.labels import Labels, classification_labels, regression_labels
 from safegain.outer import Callback
 from safegain.pgs import PGS
@@ -23,8 +23,20 @@ _PARAMETERS = """
     model : {models} or torch.nn.Module, default="auto"
         What is trained; "auto" is {auto}. A module of your own maps a batch of rows to {outputs}; it
         is copied, starts from the weights that it has, and runs in evaluation mode.
+    search_space : {spaces}, default="auto"
+        {space_words}
+        "free" is the paper's: every weight and every label on its own.
+    reference : {{"best", "raw", "raw+trusted", "trusted"}}, default="best"
+        What you would have had anyway, and what is handed back where nothing better is found: the model trained on
+        the weak labels, on weak and trusted labels, on the trusted labels alone, or the best of the three on trusted
+        rows held out.
+    certify : float, Certify or None, default=None
+        Set trusted rows aside before anything sees them, and hand the new model back only if they show, at this
+        level, that it is not worse than the reference. `certify(X, y)`, the method, does it later on fresh rows.
     n_hidden : int, default=100
-        Hidden units of the two-layer network, "mlp".
+        Hidden units of the two-layer network, "mlp", where a solver trains it; the recipe has its own.
+    recipe : Recipe or None, default=None
+        {recipe}
     alpha : float, default=1e-4
         L2 penalty alpha/2 |theta|^2 on weights, not on intercepts and biases.
     scaling : {{"auto", "column", "common", "none"}}, default="auto"
@@ -32,8 +44,9 @@ _PARAMETERS = """
         them. "auto" is "column" for linear models, "none" for a module, and for "mlp" it is "common" unless the
         columns' scales are more than a hundred times apart.
     solver : {{"auto", "closed-form", "newton", "gd", "momentum", "rmsprop", "adam"}}, default="auto"
-        How the lower level is solved: "auto" is "closed-form" for ridge, "newton" for softmax regression, "gd"
-        for all else, and for ridge with more than 1,500 columns "newton". The next three are for descents only.
+        How the lower level is solved{by_recipe}: "auto" is
+        "closed-form" for ridge, "newton" for softmax regression, "gd" for all else, and for ridge with more than 1,500
+        columns "newton". The next three are for descents only.
     n_inner : int, default=500
         Steps T of a descent.
     lr_inner : float or None, default=None
@@ -45,11 +58,12 @@ _PARAMETERS = """
         How hypergradients are computed. "auto" is "unrolled" after a descent; otherwise "cholesky", or "cg" for
         more than 1,500 parameters. "truncated" walks back over the last tenth of the steps.
     n_outer : int, default=20
-        Outer steps L.
+        Outer steps L; like the other arguments of the outer loop, up to `penalty`, not asked by "auto".
     lr_outer : float, default=0.06
         Learning rate of the outer Adam.
     safeness : Safeness or None, default=None
-        What "not worse" is to mean; None is Bootstrap(m).
+        What "not worse" is to mean besides the comparison with the reference; None is Bootstrap(m), and nothing more
+        for "auto".
     m : int, default=3
         Bootstrap validation sets when `safeness` is None.
     penalty_weight : float, default=1.0
@@ -62,8 +76,9 @@ _PARAMETERS = """
         {eps2}
     validation_fraction : float, default=0.2
         Labelled rows that are held out and taken as trusted when `fit` is given no trusted rows.
-    selection_fraction : float, default=0.3
-        Trusted rows kept from the search, to rank its iterates; none are kept if these are fewer than 20.
+    selection_fraction : float or None, default=None
+        Trusted rows kept from the search, to rank what it finds; none are kept if these are fewer than 20. None is
+        0.5 for "auto" and 0.3 otherwise.
     callbacks : list of callables or None, default=None
         Each is called with the record and the iterate of every outer step, and stops the search by returning True.
     verbose : int, default=0
@@ -73,8 +88,13 @@ _PARAMETERS = """
 
     Attributes
     ----------
-    model_, raw_model_ : TrainedModel
-        The model that predicts and the one trained on the raw labels; one and the same after a fall back.
+    model_, reference_model_, raw_model_ : TrainedModel
+        The model that predicts, its reference, and the one trained on the raw labels. After a fall back the first two
+        are one and the same.
+    reference_ : str
+        Which rows the reference was trained on.
+    certificate_ : Certificate or None
+        What the rows that were set aside say.
     sample_weight_ : ndarray (n,)
         How far each row is trusted; 1 for trusted rows.
     {labels}
@@ -83,13 +103,16 @@ _PARAMETERS = """
     safeness_ : SafenessReport
         For each validation set its name, raw loss, new loss and margin; `status` is the outcome as a sentence.
     history_ : list of dict
-        For each outer step: objective, margins, rank_loss, safe, violation, seconds, and what the engine reports.
+        For each outer step: objective, margins, rank_loss, safe, violation, seconds, and what the engine
+        reports.{history}
     n_iter_ : int
-        Outer steps taken.
+        Length of the history, less the start of an outer loop.
     trusted_ : ndarray (n,) of bool
         The rows that were taken as trusted.
     held_out_ : ndarray (n,) of bool
-        The trusted rows that were kept from the search, to rank its iterates.
+        The trusted rows that were kept from the search, to rank what it finds.
+    set_aside_ : ndarray (n,) of bool
+        The trusted rows that were kept from everything, for the certificate.
     """
 
 
@@ -102,11 +125,20 @@ class PGSClassifier(ClassifierMixin, PGS):
     >>> X, y = load_digits(return_X_y=True)
     >>> trusted = np.arange(len(y)) < 300
     >>> noisy = np.where(trusted, y, np.random.RandomState(0).permutation(y))  # the others are mostly wrong
-    >>> model = PGSClassifier("softmax", n_outer=3, random_state=0).fit(X, noisy, trusted=trusted)
-    >>> model.safeness_.fell_back, [s.margin >= 0 for s in model.safeness_.sets]
-    (False, [True, True, True])
+    >>> model = PGSClassifier(random_state=0).fit(X, noisy, trusted=trusted)
+    >>> model.reference_, model.safeness_.fell_back
+    ('trusted', False)
     """ + _PARAMETERS.format(
         models='{"auto", "softmax", "mlp"}',
+        spaces='{"auto", "structured", "free"}',
+        space_words="""What is searched. "auto" takes the posterior of each row's class, from kernel evidence and
+        a noise matrix, refits the model on it and compares. "structured" is an outer loop over that posterior's few
+        unknowns.""",
+        recipe="""How "auto" trains the two-layer network; None is Recipe(), which all compared methods share.""",
+        by_recipe=' (where the recipe does not train: with "auto", a network and no solver named)',
+        history="""
+
+        For "auto": each candidate with its loss and mistakes on the held-out rows.""",
         auto='"mlp", a two-layer network',
         outputs="logits",
         eps2="Largest mean probability moved away from the given labels, in [0, 1]; None is 1, no limit.",
@@ -168,11 +200,8 @@ class PGSClassifier(ClassifierMixin, PGS):
         left[rows, numbers[rows]] *= self.sample_weight_[rows]
         self.corrected_labels_ = classes[left.argmax(axis=1)]
 
-    def _alternatives(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows, others = np.arange(len(self._labels)), self.label_distribution_.copy()
-        kept = others[rows, self._labels.numbers]
-        others[rows, self._labels.numbers] = -1
-        return kept, self.classes_[others.argmax(axis=1)], others.max(axis=1)
+    def _alternatives(self) -> Alternatives:
+        return other_classes(self._labels, self.label_distribution_)
 
 
 class PGSRegressor(RegressorMixin, PGS):
@@ -183,9 +212,15 @@ class PGSRegressor(RegressorMixin, PGS):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = PGSRegressor(random_state=0).fit(X, y, trusted=range(100))
     >>> print(model.safeness_.sets[0].name)
-    bootstrap 1
+    compared trusted rows
     """ + _PARAMETERS.format(
         models='{"auto", "ridge", "mlp"}',
+        spaces='{"auto", "free"}',
+        space_words="""What is searched. "auto" is a curve of six unknowns from residuals to weights and shifts,
+        and a refit on weak and trusted rows together.""",
+        recipe="Not used: numbers are fitted by the solver.",
+        by_recipe="",
+        history="",
         auto='"ridge", regularised least squares',
         outputs="one number",
         eps2="""Largest Euclidean norm of the label shifts, in the units of y; None is one standard deviation of y
@@ -239,7 +274,5 @@ class PGSRegressor(RegressorMixin, PGS):
         start[weak] = np.where(labels.labelled[weak], start[weak], predicted)
         self.corrected_labels_ = start + self.label_shift_
 
-    def _alternatives(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        # What a normal error of the labels' own spread has beyond the shift: 1 without a shift, 0.05 at two sd.
-        kept = erfc(np.abs(self.label_shift_) / (2**0.5 * self._labels.scale))
-        return kept, self.corrected_labels_, 1 - kept
+    def _alternatives(self) -> Alternatives:
+        return shifted_numbers(self._labels, self.label_shift_, self.corrected_labels_)

@@ -22,6 +22,15 @@ class Labels:
     def __len__(self) -> int:
         return len(self.numbers)
 
+    def __getitem__(self, rows: np.ndarray) -> "Labels":
+        """Some of the rows; classes and units stay as they are."""
+        return replace(self, given=self.given[rows], numbers=self.numbers[rows], labelled=self.labelled[rows])
+
+    @property
+    def values(self) -> np.ndarray:
+        """As another estimator takes them, of one type; anything where there is none."""
+        return self.given if self.classes is None else self.classes[self.numbers]
+
     @property
     def strata(self) -> np.ndarray | None:
         """What a split must be stratified by."""

@@ -1,7 +1,6 @@
 """What both estimators share: scikit-learn's conventions around one PGS run."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from numbers import Integral, Real
@@ -22,12 +21,13 @@ from safegain.comparison import certify
 from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model
 from safegain.hypergradient import Engine
 from safegain.inputs import Rows, fit_inputs
+from safegain.issues import Alternatives, issues
 from safegain.labels import Labels
 from safegain.outer import Callback
 from safegain.progress import ProgressBar
 from safegain.recipe import Recipe
 from safegain.safeness import Bootstrap, Safeness
-from safegain.splits import hold_out, rank_rows, stand_in_trusted
+from safegain.splits import drawn_from, rank_rows, stand_in_trusted
 from safegain.trained import TrainedModel
 from safegain.training import Data, Outcome, Settings, run
 
@@ -172,8 +172,7 @@ class PGS(BaseEstimator, ABC):
 
     @property
     def _certify(self) -> Certify | None:
-        setting = self.__dict__["certify"]
-        return setting if setting is None or isinstance(setting, Certify) else Certify(setting)
+        return Certify.of(self.__dict__["certify"])
 
     @property
     def _held_fraction(self) -> float:
@@ -186,8 +185,7 @@ class PGS(BaseEstimator, ABC):
         """A mask of the trusted rows that nothing sees before the certificate."""
         if (setting := self._certify) is None:
             return np.zeros_like(mask)
-        share = setting.n_rows(int(mask.sum())) / mask.sum()
-        return self._drawn(hold_out, labels, mask, groups, share, random)
+        return setting.draw(mask, labels, groups, random)
 
     def _hold_out(
         self,
@@ -198,22 +196,7 @@ class PGS(BaseEstimator, ABC):
         random: np.random.RandomState,
     ) -> np.ndarray:
         """A mask of the trusted rows that only rank candidates."""
-        return self._drawn(rank_rows, labels, mask, groups, fraction, random)
-
-    def _drawn(
-        self,
-        draw: Callable[..., np.ndarray],
-        labels: Labels,
-        mask: np.ndarray,
-        groups: np.ndarray | None,
-        fraction: float,
-        random: np.random.RandomState,
-    ) -> np.ndarray:
-        rows = np.flatnonzero(mask)
-        strata = [part[rows] for part in (labels.strata, groups) if part is not None]
-        drawn = np.zeros_like(mask)
-        drawn[rows[draw(strata, len(rows), fraction, random)]] = True
-        return drawn
+        return drawn_from(mask, labels, groups, fraction, random, draw=rank_rows)
 
     def _split(
         self,
@@ -292,8 +275,6 @@ class PGS(BaseEstimator, ABC):
         """The outcome as it is, if the rows that were set aside say so; with the reference as its best, if not."""
         setting = self._certify
         assert setting is not None
-        if setting.per_group and groups is None:
-            raise ValueError("certify: per_group=True needs the group of every row: fit(X, y, trusted=..., groups=...)")
         new, old = (_trained(settings, labels, candidate.theta) for candidate in (outcome.best, outcome.reference))
         self._clip = self._usual_clip(labels, mask & ~aside)
         self.certificate_ = certificate = certify(
@@ -307,11 +288,9 @@ class PGS(BaseEstimator, ABC):
         if certificate.certified or outcome.best is outcome.reference:
             return outcome
         status = f"Fell back to the reference, trained on {outcome.reference_name} rows. {certificate.sentence}"
-        return replace(
-            outcome,
-            best=outcome.reference,
-            safeness=replace(outcome.safeness, fell_back=True, step=None, status=status),
-        )
+        sets = tuple(replace(each, new_loss=each.raw_loss, margin=0.0) for each in outcome.safeness.sets)
+        safeness = replace(outcome.safeness, fell_back=True, step=None, sets=sets, status=status)
+        return replace(outcome, best=outcome.reference, safeness=safeness)
 
     @parameter_and_method
     def certify(self, X: Any, y: Any, **settings: Any) -> Certificate:
@@ -372,8 +351,7 @@ class PGS(BaseEstimator, ABC):
     def _store_labels(self, outcome: Outcome) -> None: ...
 
     @abstractmethod
-    def _alternatives(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each row, how much of its given label is left, the best other label, and how sure that one is."""
+    def _alternatives(self) -> Alternatives: ...
 
     @property
     def _model_name(self) -> str | torch.nn.Module:
@@ -391,19 +369,7 @@ class PGS(BaseEstimator, ABC):
         the suggested one, in [0, 1]), weight. Suspicion is one minus the row's weight times what is left of its label.
         """
         check_is_fitted(self)
-        kept, suggested, confidence = self._alternatives()
-        suspicion = np.where(self._labels.labelled & ~self.trusted_, 1 - self.sample_weight_ * kept, 0)
-        order = np.lexsort((-confidence, -suspicion))
-        rows = order[suspicion[order] > 0]
-        return pd.DataFrame(
-            {
-                "row": rows,
-                "given": self._labels.given[rows],
-                "suggested": suggested[rows],
-                "confidence": confidence[rows],
-                "weight": self.sample_weight_[rows],
-            }
-        )
+        return issues(self._labels, self.trusted_, self.sample_weight_, self._alternatives())
 
     def predict(self, X: Any) -> np.ndarray:
         """What the chosen model says of the rows of X."""

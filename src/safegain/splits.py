@@ -1,6 +1,6 @@
 """Which rows are held out: stratified by class and group, so that none loses its last row."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,6 +27,23 @@ def rank_rows(strata: Sequence[np.ndarray], n: int, fraction: float, random: np.
         return np.array([], dtype=int)
     held = hold_out(strata, n, fraction, random)
     return held if len(held) >= ENOUGH else np.array([], dtype=int)
+
+
+def drawn_from(
+    rows: np.ndarray,  # (n,) bool
+    labels: Labels,
+    groups: np.ndarray | None,
+    fraction: float,
+    random: np.random.RandomState,
+    *,
+    draw: Callable[..., np.ndarray] = hold_out,
+) -> np.ndarray:
+    """A mask of some of the rows, stratified by class and group; `draw` is hold_out or rank_rows."""
+    numbers = np.flatnonzero(rows)
+    strata = [part[numbers] for part in (labels.strata, groups) if part is not None]
+    mask = np.zeros_like(rows)
+    mask[numbers[draw(strata, len(numbers), fraction, random)]] = True
+    return mask
 
 
 def stand_in_trusted(labels: Labels, fraction: float, random: np.random.RandomState) -> np.ndarray:

@@ -69,12 +69,11 @@ class RecipeTrainer(Trainer):
 
     def on_labels(self, rows: Tensor, stop_on: Tensor) -> Tensor:
         material = self._material(rows, stop_on)
-        return self._theta(train(CrossEntropy(self._network(), material, self.generator), self.recipe))
+        return self._trained(CrossEntropy(self._network(), material, self.generator))
 
     def on_evidence(self, rows: Tensor, stop_on: Tensor, evidence: Evidence, share: float) -> Tensor:
         material, part = self._material(rows, stop_on), evidence.of(rows)
-        objective = OnPosterior(self._network(), material, self.generator, evidence=part, share=share)
-        return self._theta(train(objective, self.recipe))
+        return self._trained(OnPosterior(self._network(), material, self.generator, evidence=part, share=share))
 
     def outputs(self, theta: Tensor, rows: Tensor) -> Tensor:
         return self.model.outputs(theta, self.X[rows])
@@ -87,7 +86,9 @@ class RecipeTrainer(Trainer):
         trusted, k = self.known.trusted[rows], self.known.n_classes
         return Material(self.X[rows], y[rows], trusted, self.X[stop_on], y[stop_on], k)
 
-    def _theta(self, network: Network) -> Tensor:
+    def _trained(self, objective: Objective) -> Tensor:
+        with torch.enable_grad():  # whatever the caller has switched off
+            network = train(objective, self.recipe)
         parts = (network.U, network.a, network.V / self.model.gain, network.b)
         return torch.cat([part.detach().flatten() for part in parts])
 

@@ -248,7 +248,9 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
     raw = solver.solve(part, ones[rows], Q[rows], start=theta, tail=engine.tail if every_row else 0)
     if settings.structured:
         space = _posterior_space(data, settings, random)
-        return _Start(lower, space, solver, engine, raw, Point(labelled.to(dtype), Q), at_raw=False)
+        predicted = torch.softmax(settings.model.outputs(raw.theta, lower.X), dim=1)
+        raw_point = Point(labelled.to(dtype), torch.where(labelled[:, None], Q, predicted))
+        return _Start(lower, space, solver, engine, raw, raw_point, at_raw=False)
     if every_row:
         origin = Point(ones, Q)
         free = Free(origin, settings.eps1, settings.eps2, given=data.y if k else None)
