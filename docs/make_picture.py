@@ -23,22 +23,19 @@ model = PGSClassifier(random_state=0).fit(X[:1397], given, trusted=trusted)
 plt.rcParams.update({"font.size": 9, "svg.hashsalt": "safegain", "axes.spines.top": False, "axes.spines.right": False})
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9, 2.6), layout="constrained")
 bins = np.linspace(0, 1, 21)
-weights = model.sample_weight_
-left.hist(weights[~trusted & ~flipped], bins, color="#0072b2", alpha=0.8, label="label is right")
-left.hist(weights[flipped], bins, color="#d55e00", alpha=0.6, hatch="//", label="label was flipped")
-left.set(xlabel="weight that the row got", ylabel="rows", title="How far to trust each row")
-left.legend(frameon=False)
+rows = np.arange(1397)
+left_of_label = model.label_distribution_[rows, given]
+left.hist(left_of_label[~trusted & ~flipped], bins, color="#0072b2", alpha=0.8, label="label is right")
+left.hist(left_of_label[flipped], bins, color="#d55e00", alpha=0.6, hatch="//", label="label was flipped")
+left.set(xlabel="probability that the label is right", ylabel="rows", title="How far to trust each label")
+left.legend(frameon=False, loc="upper center")
 
-steps = [record["step"] for record in model.history_]
-middle.plot(steps, [record["rank_loss"] for record in model.history_], color="#0072b2")
-middle.axhline(model.history_[0]["rank_loss"], color="0.5", linestyle="--")
-middle.text(steps[-1], model.history_[0]["rank_loss"], "raw labels", ha="right", va="bottom", color="0.3")
-middle.set(
-    xlabel="outer step",
-    ylabel="log-loss",
-    title="Loss on trusted rows kept aside",
-    ylim=(0, 1.15 * model.history_[0]["rank_loss"]),
-)
+shown = [record for record in model.history_ if "rank_loss" in record]
+names = [record["candidate"].replace("structured", "Safegain") for record in shown]
+colours = ["#d55e00" if name == "Safegain" else "#0072b2" for name in names]
+middle.barh(names, [record["rank_loss"] for record in shown], color=colours)
+middle.invert_yaxis()
+middle.set(xlabel="log-loss", title="Loss on trusted rows kept aside")
 
 issues = model.label_issues().head(8)
 right.axis("off")

@@ -24,7 +24,7 @@ import safegain.evidence
 import safegain.pgs
 import safegain.training
 from safegain import PerClass, PerGroup, PGSClassifier, PGSRegressor
-from safegain.auto import REFERENCES, STRUCTURED, Standing, best_share
+from safegain.auto import CHANCE, REFERENCES, STRUCTURED, Standing, best_share
 from safegain.certifying import Certify
 from safegain.comparison import certify
 from safegain.evidence import (
@@ -716,19 +716,22 @@ def test_nothing_of_the_users_is_touched():
     assert (torch.get_num_threads(), torch.get_default_dtype()) == (threads, dtype)
 
 
-def test_a_reference_gives_way_within_a_standard_error():
+def test_a_reference_gives_way_unless_the_refit_is_worse_beyond_chance():
     def standing(losses, wrong):
         return Standing(torch.tensor(losses, dtype=torch.float64), torch.tensor(wrong))
 
     old = standing([1.0, 1.0, 1.0, 1.0], [False] * 4)
     assert old.gives_way_to(old)
-    # Losses that differ by (3, -1, -1, 0): mean 1/4, standard error 1.89 / 2.
-    assert old.gives_way_to(standing([4.0, 0.0, 0.0, 1.0], [False] * 4))
-    # By (1, 1, 1, 0): mean 3/4, standard error 1/4.
+    # Losses that differ by (1, 0, 0, 0) are one standard error more, by (1, 1, 1, 0) three; so with mistakes.
+    assert old.gives_way_to(standing([2.0, 1.0, 1.0, 1.0], [False] * 4))
     assert not old.gives_way_to(standing([2.0, 2.0, 2.0, 1.0], [False] * 4))
-    # One mistake more of four is a standard error, two are not.
     assert old.gives_way_to(standing([1.0] * 4, [True, False, False, False]))
-    assert not old.gives_way_to(standing([0.0] * 4, [True, True, False, False]))
+    assert not old.gives_way_to(standing([0.0] * 4, [True, True, True, False]))
+    # By (1, 1, 1, -x): the mean is (3 - x) / 4 and the standard error (1 + x) / 4, which is c of them at
+    # x = (3 - c) / (1 + c).
+    for c in (0.95 * CHANCE, 1.05 * CHANCE):
+        x = (3 - c) / (1 + c)
+        assert old.gives_way_to(standing([2.0, 2.0, 2.0, 1.0 - x], [False] * 4)) == (c < CHANCE)
     z = torch.tensor([[2.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 0.0]])
     of = Standing.of(z, torch.tensor([0, 0, 1, 1]))
     assert of.wrong.tolist() == [False, False, False, True]
