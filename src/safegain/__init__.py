@@ -12,6 +12,7 @@ from safegain.hypergradient import Cholesky, ConjugateGradient, Neumann, Unrolle
 from safegain.power import required_trusted
 from safegain.recipe import Recipe
 from safegain.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
+from safegain.saferefit import SafeRefit
 from safegain.stack import stack
 
 __version__ = version("safegain")
@@ -32,6 +33,7 @@ __all__ = [
     "PerGroup",
     "PerView",
     "Recipe",
+    "SafeRefit",
     "Unrolled",
     "certify",
     "certify_by_crossfit",

@@ -183,7 +183,11 @@ def _margins(
     """What the user's own definition of safeness says on the held-out rows."""
     if safeness is None:
         return []
-    upper = upper_level(data.judged_by_rank_rows(), settings, safeness, random)
+    try:
+        upper = upper_level(data.judged_by_rank_rows(), settings, safeness, random)
+    except ValueError as error:  # a class or group with few trusted rows may have none among the held-out ones
+        assert data.y_rank is not None
+        raise ValueError(f"safeness: on the {len(data.y_rank)} trusted rows held out to compare, {error}") from None
     losses = zip(upper.names, upper.losses(reference).tolist(), upper.losses(refit).tolist(), strict=True)
     return [SetMargin(name, old, new, old - new) for name, old, new in losses]
 
@@ -202,8 +206,8 @@ def _report(standings: dict[str, Standing], kept: str, margins: list[SetMargin],
         hint = "This is a comparison on the rows at hand, not a certificate."
         return SafenessReport(False, 1, sets, f"Safe: {verdict} {reference}, with {compared}. {hint}")
     reason = f"worse on {', '.join(unsafe)}" if unsafe else compared
-    same = tuple(SetMargin(margin.name, margin.raw_loss, margin.raw_loss, 0.0) for margin in sets)
-    return SafenessReport(True, None, same, f"Fell back: the refit was not better ({reason}), so this is {reference}.")
+    told = f"Fell back: the refit was not better ({reason}), so this is {reference}."
+    return SafenessReport(False, None, sets, told).fallen_back(told)
 
 
 def _outcome(

@@ -288,9 +288,7 @@ class PGS(BaseEstimator, ABC):
         if certificate.certified or outcome.best is outcome.reference:
             return outcome
         status = f"Fell back to the reference, trained on {outcome.reference_name} rows. {certificate.sentence}"
-        sets = tuple(replace(each, new_loss=each.raw_loss, margin=0.0) for each in outcome.safeness.sets)
-        safeness = replace(outcome.safeness, fell_back=True, step=None, sets=sets, status=status)
-        return replace(outcome, best=outcome.reference, safeness=safeness)
+        return replace(outcome, best=outcome.reference, safeness=outcome.safeness.fallen_back(status))
 
     @parameter_and_method
     def certify(self, X: Any, y: Any, **settings: Any) -> Certificate:

@@ -43,8 +43,7 @@ class Refitted:
         if certificate.certified or self.new is self.reference:
             return self
         status = f"Fell back to the reference, trained on {self.reference_name} rows. {certificate.sentence}"
-        safeness = replace(self.safeness, fell_back=True, step=None, status=status)
-        return replace(self, new=self.reference, correction=None, safeness=safeness)
+        return replace(self, new=self.reference, correction=None, safeness=self.safeness.fallen_back(status))
 
 
 @dataclass(frozen=True)

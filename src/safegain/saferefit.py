@@ -30,7 +30,7 @@ class SafeRefit(MetaEstimatorMixin, BaseEstimator):
     >>> import numpy as np
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from safegain.saferefit import SafeRefit
+    >>> from safegain import SafeRefit
     >>> X, y = load_digits(return_X_y=True)
     >>> trusted = np.arange(len(y)) < 300
     >>> noisy = np.where(trusted, y, np.random.RandomState(0).permutation(y))  # the others are mostly wrong
@@ -150,11 +150,7 @@ class SafeRefit(MetaEstimatorMixin, BaseEstimator):
             mask = check_trusted(trusted, labels.labelled)
         groups = check_groups(groups, len(labels))
         setting = Certify.of(self.__dict__["certify"])
-        aside = np.zeros_like(mask)
-        if setting is not None:
-            if setting.per_group and groups is None:
-                raise ValueError("certify: per_group=True needs the group of every row: fit(..., groups=...)")
-            aside = drawn_from(mask, labels, groups, setting.n_rows(int(mask.sum())) / mask.sum(), random)
+        aside = np.zeros_like(mask) if setting is None else setting.draw(mask, labels, groups, random)
         check_trained_on(labels, mask)
         held = drawn_from(mask & ~aside, labels, groups, self.selection_fraction, random, draw=rank_rows)
 

@@ -8,7 +8,7 @@ noisy labels is unsure of everything, and one that is merely surer has a smaller
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor
@@ -72,6 +72,11 @@ class SafenessReport:
     step: int | None
     sets: tuple[SetMargin, ...]
     status: str
+
+    def fallen_back(self, status: str) -> "SafenessReport":
+        """The same sets with the reference in the place of the new model."""
+        sets = tuple(replace(each, new_loss=each.raw_loss, margin=0.0) for each in self.sets)
+        return SafenessReport(True, None, sets, status)
 
     def __str__(self) -> str:
         width = max((len(s.name) for s in self.sets), default=0)

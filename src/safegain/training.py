@@ -193,9 +193,7 @@ def unless_unsafe(outcome: Outcome, upper: UpperLevel) -> Outcome:
     if not lost:
         return replace(outcome, safeness=safeness)
     status = f"Fell back: the refit was worse on {', '.join(lost)}, so this is the reference itself."
-    kept = tuple(SetMargin(each.name, each.raw_loss, each.raw_loss, 0.0) for each in safeness.sets)
-    safeness = SafenessReport(fell_back=True, step=None, sets=kept, status=status)
-    return replace(outcome, best=outcome.reference, safeness=safeness)
+    return replace(outcome, best=outcome.reference, safeness=safeness.fallen_back(status))
 
 
 @dataclass(frozen=True)
