@@ -38,7 +38,7 @@ from safegain.evidence import (
     most_likely_transition,
     posterior,
 )
-from safegain.kernel import MOST_FEATURES, MOST_LANDMARKS, KernelRidge, kernel_features, kernel_rows, n_landmarks
+from safegain.kernel import MOST_LANDMARKS, MOST_WORK, KernelRidge, kernel_features, kernel_rows, n_landmarks
 from safegain.losses import CrossEntropy as RowCrossEntropy
 from safegain.lower import LowerLevel
 from safegain.methods.noise_layer import corrected_loss
@@ -137,7 +137,7 @@ def test_landmarks_stay_within_memory():
     assert [n_landmarks(n) for n in (1, 50, 2000, 10_000)] == [1, 50, 2000, 2000]
     for n in (10**5, 10**6, 2 * 10**6):
         assert 100 <= n_landmarks(n) <= MOST_LANDMARKS
-        assert n * n_landmarks(n) <= MOST_FEATURES
+        assert n * n_landmarks(n) ** 2 <= MOST_WORK
     assert n_landmarks(10**8) == 100
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from safegain.inputs import Rows, as_tensor, fit_inputs
 
 MOST_LANDMARKS = 2000
-MOST_FEATURES = 2**28  # entries of F: 1 GB
+MOST_WORK = 5e10  # rows times landmarks squared: seconds, up to a million rows and a gigabyte
 RANK = 1e-6  # of the largest eigenvalue of K(L, L): what is smaller is rounding in single precision
 
 
@@ -30,7 +30,7 @@ def kernel_rows(X: Rows) -> Rows:
 
 
 def n_landmarks(n: int) -> int:
-    return min(n, MOST_LANDMARKS, max(MOST_FEATURES // n, 100))
+    return min(n, MOST_LANDMARKS, max(int((MOST_WORK / n) ** 0.5), 100))
 
 
 def kernel_features(X: Rows, landmarks: np.ndarray, width: float) -> Tensor:
