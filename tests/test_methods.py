@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch.nn.functional import cross_entropy
 
 from safegain import PGSClassifier, PGSRegressor, methods
-from safegain.methods import recipe as recipes
+from safegain import recipe as recipes
 from safegain.methods.base import Weak
 from safegain.methods.bootstrapping import Bootstrapped
 from safegain.methods.consistency import Averaged, Consistency, ramp_up

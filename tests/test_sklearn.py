@@ -71,7 +71,8 @@ def test_groups_are_routed(routing):
 
     X, y = make_regression(n_samples=120, n_features=4, noise=5, random_state=0)
     groups = [i % 3 for i in range(120)]
-    model = PGSRegressor(safeness=PerGroup(), n_outer=2, random_state=0).set_fit_request(trusted=True, groups=True)
+    model = PGSRegressor(search_space="free", safeness=PerGroup(), n_outer=2, random_state=0)
+    model.set_fit_request(trusted=True, groups=True)
     scores = cross_validate(
         model, X, y, cv=2, params={"trusted": [i % 2 == 0 for i in range(120)], "groups": groups}, return_estimator=True
     )

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from experiments.methods import network
+
 NAME = "PGS auto"
-REHEARSAL = {"n_inner": 5, "n_outer": 2}
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
     from safegain import PGSClassifier
 
-    return PGSClassifier(random_state=seed, **{**(REHEARSAL if quick else {}), **options})
+    return PGSClassifier(random_state=seed, **{**network(quick), **options})

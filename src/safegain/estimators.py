@@ -124,7 +124,8 @@ class PGSClassifier(ClassifierMixin, PGS):
     >>> from safegain import PGSClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> trusted = np.arange(len(y)) < 300
-    >>> noisy = np.where(trusted, y, np.random.RandomState(0).permutation(y))  # the others are mostly wrong
+    >>> wrong = ~trusted & (np.random.RandomState(0).rand(len(y)) < 0.4)
+    >>> noisy = np.where(wrong, (y + 1) % 10, y)
     >>> model = PGSClassifier(random_state=0).fit(X, noisy, trusted=trusted)
     >>> model.reference_, model.safeness_.fell_back
     ('trusted', False)

@@ -33,7 +33,8 @@ class SafeRefit(MetaEstimatorMixin, BaseEstimator):
     >>> from safegain import SafeRefit
     >>> X, y = load_digits(return_X_y=True)
     >>> trusted = np.arange(len(y)) < 300
-    >>> noisy = np.where(trusted, y, np.random.RandomState(0).permutation(y))  # the others are mostly wrong
+    >>> wrong = ~trusted & (np.random.RandomState(0).rand(len(y)) < 0.4)
+    >>> noisy = np.where(wrong, (y + 1) % 10, y)
     >>> model = SafeRefit(LogisticRegression(max_iter=50), random_state=0).fit(X / 16, noisy, trusted=trusted)
     >>> model.reference_, model.safeness_.fell_back
     ('trusted', False)
