@@ -924,3 +924,20 @@ class _Fixed:
 
     def predict(self, rows):
         return self.labels[rows]
+
+
+def test_a_search_that_falls_back_to_its_reference_reports_the_references_losses():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:500], y[:500]
+    trusted = np.arange(500) < 200
+    noisy = np.where(
+        ~trusted & (np.arange(500) % 10 != 0), (y + 1) % 10, y
+    )  # 9 of 10 wrong: trusted rows alone are best
+    fitted = PGSClassifier("softmax", search_space="free", n_outer=1, random_state=0).fit(X, noisy, trusted=trusted)
+    assert fitted.reference_ == "trusted"
+    assert fitted.model_ is fitted.reference_model_
+    rows = fitted.trusted_ & ~fitted.held_out_
+    chances = fitted.predict_proba(X[rows])[np.arange(rows.sum()), y[rows]]
+    assert all(each.new_loss < -2 * np.log(chances.min()) for each in fitted.safeness_.sets)
+    assert all(np.isclose(each.margin, each.raw_loss - each.new_loss) for each in fitted.safeness_.sets)
+    assert min(each.margin for each in fitted.safeness_.sets) > 0  # the trusted rows taught it, and not the raw model

@@ -35,7 +35,7 @@ class SafeRefit(MetaEstimatorMixin, BaseEstimator):
     >>> trusted = np.arange(len(y)) < 300
     >>> wrong = ~trusted & (np.random.RandomState(0).rand(len(y)) < 0.4)
     >>> noisy = np.where(wrong, (y + 1) % 10, y)
-    >>> model = SafeRefit(LogisticRegression(max_iter=50), random_state=0).fit(X / 16, noisy, trusted=trusted)
+    >>> model = SafeRefit(LogisticRegression(max_iter=200), random_state=0).fit(X / 16, noisy, trusted=trusted)
     >>> model.reference_, model.safeness_.fell_back
     ('trusted', False)
 

@@ -130,7 +130,9 @@ def run(
         ended=ended.status,
     )
     outcome = Outcome(raw, selection.best, safeness, start.lower.base, ended, "raw", references)
-    return outcome if reference == "raw" else _against(outcome, reference, selection.standing, data.y_rank is not None)
+    if reference == "raw":
+        return outcome
+    return _against(outcome, reference, selection.standing, upper, ranked=data.y_rank is not None)
 
 
 def _with_trusted(data: Data, settings: Settings, start: "_Start", theta: Tensor) -> dict[str, Tensor]:
@@ -153,7 +155,9 @@ def _with_trusted(data: Data, settings: Settings, start: "_Start", theta: Tensor
     return {"raw+trusted": trained(torch.cat([labelled, trusted])), "trusted": trained(trusted)}
 
 
-def _against(outcome: Outcome, reference: str, standing: Callable[[Candidate], Standing], ranked: bool) -> Outcome:
+def _against(
+    outcome: Outcome, reference: str, standing: Callable[[Candidate], Standing], upper: UpperLevel, *, ranked: bool
+) -> Outcome:
     """The best iterate, if it beats the reference on the ranking rows; the reference itself otherwise.
 
     Only on those rows are the two alike: the other trusted rows were trained on by the one and optimised by the other.
@@ -173,11 +177,16 @@ def _against(outcome: Outcome, reference: str, standing: Callable[[Candidate], S
     status = f"Fell back: {why} does not beat the reference, trained on {name} rows, so this is the reference itself."
     if fell_back and name == "raw":
         return outcome
+    losses = (upper.losses(rivals[name].theta) * upper.units).tolist()
+    sets = tuple(
+        replace(each, new_loss=loss, margin=each.raw_loss - loss)
+        for each, loss in zip(outcome.safeness.sets, losses, strict=True)
+    )
     return replace(
         outcome,
         reference=rivals[name],
         best=rivals[name],
-        safeness=replace(outcome.safeness, fell_back=True, step=None, status=status),
+        safeness=SafenessReport(True, None, sets, status),
         reference_name=name,
     )
 
