@@ -25,7 +25,7 @@ WHAT_IT_SAYS = """\
 PGS auto wins 17 of 19 cells. What it misses: on YouTube (250 test rows, 7% of the votes wrong, so that half a point is
 one or two rows) learning to reweight is 1.1 points ahead, and gold loss correction is ahead by less than half a
 point in one spambase cell. On MNIST with half of the labels wrong it has 94.1 where 94.3 was asked and all true
-labels give the same network 95.2; 3,500 landmarks instead of 2,000 correct more labels there, for three times the time,
+labels give the same network 95.2; 3,500 landmarks instead of 2,000 correct more labels there, for four times the time,
 and were left out. Numbers are level with the best peer of each cell and not ahead: mpg with heavy-tailed errors (39
 test rows) is 6% behind Huber. Little noise leaves little to gain: CIFAR-10N, where people were wrong in 18 or 40% of
 the labels, recovers 0.39 of the gap."""
