@@ -941,3 +941,13 @@ def test_a_search_that_falls_back_to_its_reference_reports_the_references_losses
     assert all(each.new_loss < -2 * np.log(chances.min()) for each in fitted.safeness_.sets)
     assert all(np.isclose(each.margin, each.raw_loss - each.new_loss) for each in fitted.safeness_.sets)
     assert min(each.margin for each in fitted.safeness_.sets) > 0  # the trusted rows taught it, and not the raw model
+
+
+def test_no_bar_is_drawn_where_there_is_no_outer_loop(capsys):
+    X, y = load_digits(return_X_y=True)
+    trusted = np.arange(300) < 100
+    settings = {"n_outer": 1, "verbose": 1, "random_state": 0}
+    PGSClassifier("softmax", **settings).fit(X[:300], y[:300], trusted=trusted)
+    assert "searching" not in capsys.readouterr().out
+    PGSClassifier("softmax", search_space="free", **settings).fit(X[:300], y[:300], trusted=trusted)
+    assert "searching" in capsys.readouterr().out

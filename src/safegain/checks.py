@@ -1,5 +1,7 @@
 """What a user hands over, checked and put in order. Each message names the argument, the find and the remedy."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -124,3 +126,15 @@ def check_trained_on(labels: Labels, trusted: np.ndarray) -> None:
             f"y: class {labels.classes.tolist()[lost[0]]!r} has no labelled row outside the trusted rows, so no model "
             "can be trained on it; take some of its rows out of trusted"
         )
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """A fit that fails leaves the estimator as it was."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise

@@ -81,8 +81,9 @@ _PARAMETERS = """
         0.5 for "auto" and 0.3 otherwise.
     callbacks : list of callables or None, default=None
         Each is called with the record and the iterate of every outer step, and stops the search by returning True.
+        "auto" for classes has no outer loop, and calls none.
     verbose : int, default=0
-        1 shows a progress bar with the time left.
+        1 shows a progress bar with the time left, for the searches with an outer loop of `n_outer` steps.
     random_state : int, RandomState or None, default=None
         Everything random follows from it.
 
@@ -164,16 +165,9 @@ class PGSClassifier(ClassifierMixin, PGS):
     def _by_recipe(self) -> bool:
         return self.search_space == "auto" and self._model_name == "mlp" and self.solver == "auto"
 
-    def _search(
-        self,
-        data: Data,
-        settings: Settings,
-        random: np.random.RandomState,
-        callbacks: list[Callback],
-        labels: Labels,
+    def _auto(
+        self, data: Data, settings: Settings, random: np.random.RandomState, callbacks: list[Callback], unit: float
     ) -> Outcome:
-        if self.search_space != "auto":
-            return super()._search(data, settings, random, callbacks, labels)
         recipe = self._recipe if self._by_recipe else None
         return auto_classification(
             data, settings, recipe=recipe, reference=self.reference, safeness=self.safeness, random=random
@@ -236,21 +230,14 @@ class PGSRegressor(RegressorMixin, PGS):
         "search_space": [StrOptions({"auto", "free"})],
     }
 
-    def _search(
-        self,
-        data: Data,
-        settings: Settings,
-        random: np.random.RandomState,
-        callbacks: list[Callback],
-        labels: Labels,
+    def _auto(
+        self, data: Data, settings: Settings, random: np.random.RandomState, callbacks: list[Callback], unit: float
     ) -> Outcome:
-        if self.search_space == "free":
-            return super()._search(data, settings, random, callbacks, labels)
         found = auto_regression(data, settings, reference=self.reference, random=random, callbacks=callbacks)
-        outcome = found.outcome(labels.scale)
+        outcome = found.outcome(unit)
         if self.safeness is None:
             return outcome
-        return unless_unsafe(outcome, upper_level(data, settings, self.safeness, random, labels.scale))
+        return unless_unsafe(outcome, upper_level(data, settings, self.safeness, random, unit))
 
     def _claims(self, settings: dict[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in settings.items() if value is not None}

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safegain.certificate import Certificate
 from safegain.certifying import Certify, parameter_and_method
-from safegain.checks import check_groups, check_rows, check_trained_on, check_trusted
+from safegain.checks import check_groups, check_rows, check_trained_on, unchanged_on_failure
 from safegain.comparison import certify
 from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model
 from safegain.hypergradient import Engine
@@ -27,7 +27,7 @@ from safegain.outer import Callback
 from safegain.progress import ProgressBar
 from safegain.recipe import Recipe
 from safegain.safeness import Bootstrap, Safeness
-from safegain.splits import drawn_from, rank_rows, stand_in_trusted
+from safegain.splits import drawn_from, rank_rows, trusted_rows
 from safegain.trained import TrainedModel
 from safegain.training import Data, Outcome, Settings, run
 
@@ -133,13 +133,8 @@ class PGS(BaseEstimator, ABC):
         groups : array (n,), optional
             The group of each row, for the safeness definition PerGroup.
         """
-        before = dict(self.__dict__)
-        try:
+        with unchanged_on_failure(self):
             return self._fit(X, y, trusted, groups)
-        except BaseException:
-            self.__dict__.clear()  # a failed fit leaves the estimator as it was
-            self.__dict__.update(before)
-            raise
 
     def _fit(self, X: Any, y: Any, trusted: Any, groups: Any) -> Self:
         self._validate_params()
@@ -147,10 +142,7 @@ class PGS(BaseEstimator, ABC):
         rows, labels = self._rows(X, reset=True), self._labels_of(y)
         if len(labels) != rows.shape[0]:
             raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
-        if trusted is None:
-            mask = stand_in_trusted(labels, self.validation_fraction, random)
-        else:
-            mask = check_trusted(trusted, labels.labelled)
+        mask = trusted_rows(trusted, labels, self.validation_fraction, random)
         groups = check_groups(groups, len(labels))
         aside = self._set_aside(labels, mask, groups, random)
         labels = labels.standardised_without(aside)
@@ -160,7 +152,7 @@ class PGS(BaseEstimator, ABC):
         settings = self._settings(data, labels)
         with ExitStack() as stack:
             callbacks = list(self.callbacks or ())
-            if self.verbose:
+            if self.verbose and self.search_space != "auto":
                 callbacks.append(stack.enter_context(ProgressBar(self.n_outer)))
             outcome = self._search(data, settings, random, callbacks, labels)
         self.certificate_ = None
@@ -260,7 +252,19 @@ class PGS(BaseEstimator, ABC):
         callbacks: list[Callback],
         labels: Labels,
     ) -> Outcome:
+        if self.search_space == "auto":
+            return self._auto(data, settings, random, callbacks, labels.scale)
         return run(data, settings, random=random, reference=self.reference, callbacks=callbacks, unit=labels.scale)
+
+    @abstractmethod
+    def _auto(
+        self,
+        data: Data,
+        settings: Settings,
+        random: np.random.RandomState,
+        callbacks: list[Callback],
+        unit: float,
+    ) -> Outcome: ...
 
     def _certified(
         self,

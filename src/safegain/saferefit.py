@@ -15,13 +15,13 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from safegain.auto import REFERENCES
 from safegain.certificate import Certificate
 from safegain.certifying import Certify, parameter_and_method
-from safegain.checks import check_groups, check_trained_on, check_trusted
+from safegain.checks import check_groups, check_trained_on, unchanged_on_failure
 from safegain.comparison import certify
 from safegain.corrections import CorrectedClasses, CorrectedNumbers, Correction
 from safegain.issues import issues, other_classes, shifted_numbers
 from safegain.labels import Labels, classification_labels, regression_labels
 from safegain.refitting import Contest, distribution, seeded
-from safegain.splits import drawn_from, rank_rows, stand_in_trusted
+from safegain.splits import drawn_from, rank_rows, trusted_rows
 
 
 class SafeRefit(MetaEstimatorMixin, BaseEstimator):
@@ -129,13 +129,8 @@ class SafeRefit(MetaEstimatorMixin, BaseEstimator):
         groups : array (n,), optional
             The group of each row: splits are stratified by it, and `Certify(per_group=True)` makes a claim for each.
         """
-        before = dict(self.__dict__)
-        try:
+        with unchanged_on_failure(self):
             return self._fit(X, y, trusted, groups)
-        except BaseException:
-            self.__dict__.clear()  # a failed fit leaves the estimator as it was
-            self.__dict__.update(before)
-            raise
 
     def _fit(self, X: Any, y: Any, trusted: Any, groups: Any) -> Self:
         self._validate_params()
@@ -145,10 +140,7 @@ class SafeRefit(MetaEstimatorMixin, BaseEstimator):
         (X,) = indexable(X)
         if len(labels) != _num_samples(X):
             raise ValueError(f"y: has {len(labels)} labels and X has {_num_samples(X)} rows; they must agree")
-        if trusted is None:
-            mask = stand_in_trusted(labels, self.validation_fraction, random)
-        else:
-            mask = check_trusted(trusted, labels.labelled)
+        mask = trusted_rows(trusted, labels, self.validation_fraction, random)
         groups = check_groups(groups, len(labels))
         setting = Certify.of(self.__dict__["certify"])
         aside = np.zeros_like(mask) if setting is None else setting.draw(mask, labels, groups, random)

@@ -1,9 +1,11 @@
 """Which rows are held out: stratified by class and group, so that none loses its last row."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from safegain.checks import check_trusted
 from safegain.labels import Labels
 
 ENOUGH = 20  # held-out rows from which a ranking on them beats a ranking on the rows that were optimised
@@ -44,6 +46,13 @@ def drawn_from(
     mask = np.zeros_like(rows)
     mask[numbers[draw(strata, len(numbers), fraction, random)]] = True
     return mask
+
+
+def trusted_rows(trusted: Any, labels: Labels, fraction: float, random: np.random.RandomState) -> np.ndarray:
+    """A mask of the rows that the user names, or of a fraction of the labelled ones to stand in for them."""
+    if trusted is None:
+        return stand_in_trusted(labels, fraction, random)
+    return check_trusted(trusted, labels.labelled)
 
 
 def stand_in_trusted(labels: Labels, fraction: float, random: np.random.RandomState) -> np.ndarray:

@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from safegain.checks import check_rows, check_trained_on, check_trusted
+from safegain.checks import check_rows, check_trained_on, unchanged_on_failure
 from safegain.inputs import Inputs, Rows, fit_inputs
 from safegain.labels import Labels, classification_labels, regression_labels
 from safegain.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
-from safegain.splits import rank_rows, stand_in_trusted
+from safegain.splits import drawn_from, rank_rows, trusted_rows
 
 VALIDATION_FRACTION = 0.2  # of the labelled rows, taken as trusted where none is named
 
@@ -29,15 +29,9 @@ class Weak:
     ) -> None:
         if len(labels) != rows.shape[0]:
             raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
-        if trusted is None:
-            self.trusted = stand_in_trusted(labels, VALIDATION_FRACTION, random)
-        else:
-            self.trusted = check_trusted(trusted, labels.labelled)
+        self.trusted = trusted_rows(trusted, labels, VALIDATION_FRACTION, random)
         check_trained_on(labels, self.trusted)
-        numbers = np.flatnonzero(self.trusted)
-        strata = [] if labels.strata is None else [labels.strata[numbers]]
-        self.held = np.zeros(len(labels), dtype=bool)
-        self.held[numbers[rank_rows(strata, len(numbers), held_fraction, random)]] = True
+        self.held = drawn_from(self.trusted, labels, None, held_fraction, random, draw=rank_rows)
         self.rows, self.labels = rows, labels
 
 
@@ -58,8 +52,7 @@ class Method(BaseEstimator, ABC):
         trusted : boolean mask over the rows, or row numbers
             The rows whose label is right. None takes a fifth of the labelled rows.
         """
-        before = dict(self.__dict__)
-        try:
+        with unchanged_on_failure(self):
             if not 0 <= self.selection_fraction < 1:
                 raise ValueError(f"selection_fraction: must lie in [0, 1), got {self.selection_fraction}")
             random = check_random_state(self.random_state)
@@ -67,10 +60,6 @@ class Method(BaseEstimator, ABC):
             weak = Weak(rows, self._labels_of(y), trusted, self.selection_fraction, random)
             self.trusted_, self.held_out_ = weak.trusted, weak.held
             self._fit(weak, random)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def _rows(self, X: Any) -> Rows:
