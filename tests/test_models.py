@@ -12,7 +12,7 @@ from safegain.design import BLOCK_ROWS, DenseDesign, SparseDesign, column_scale
 from safegain.inputs import fit_inputs
 from safegain.linear_algebra import cholesky, conjugate_gradient, largest_curvature
 from safegain.losses import CrossEntropy, SquaredError
-from safegain.lower import LowerLevel
+from safegain.lower import Batch, LowerLevel
 from safegain.models import Linear
 from safegain.models.linear import _zero_sum_basis
 from safegain.solvers import ClosedForm, Newton
@@ -32,14 +32,14 @@ def test_lower_level_is_its_definition_and_its_derivatives(case):
     w, Q = point.w.clone().requires_grad_(), point.Q.clone().requires_grad_()
     rows = torch.tensor([1, 5, 5, 8, 20])
     v = torch.randn(len(theta), dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    for batch in (None, rows):
-        loss = problem.training_loss(theta, w, Q, batch)
+    for batch in (None, Batch(rows, len(rows))):
+        loss = problem.training_loss(theta, w, Q, batch and batch.rows)
         (g,) = torch.autograd.grad(loss, theta, create_graph=True)
         hv, gw, gQ = torch.autograd.grad((g * v).sum(), (theta, w, Q))
         with torch.no_grad():
             close(lower.gradient(theta, point.w, point.Q, batch), g.detach(), 1e-12)
             found_hv, found_w, found_Q = lower.reverse(theta, point.w, point.Q, v, batch)
-            index = torch.arange(len(w)) if batch is None else batch
+            index = torch.arange(len(w)) if batch is None else rows
             close(found_hv, hv, 1e-12)
             close(torch.zeros_like(w).index_add(0, index, found_w), gw, 1e-12)
             close(torch.zeros_like(Q).index_add(0, index, found_Q), gQ, 1e-12)

@@ -141,15 +141,15 @@ class Unrolled(Engine):
             adjoint, state_adjoint, g_adjoint = trajectory.rule.reverse(
                 adjoint, state_adjoint, step.state, step.g, step.t + 1
             )
-            rows = trajectory.batches.rows(step.t)
-            hv, dw, dQ = lower.reverse(step.theta, w, Q, g_adjoint, rows)
+            batch = trajectory.batches.at(step.t)
+            hv, dw, dQ = lower.reverse(step.theta, w, Q, g_adjoint, batch)
             adjoint = adjoint + hv
-            if rows is None:
+            if batch.rows is None:
                 gw += dw
                 gQ += dQ
             else:
-                gw.index_add_(0, rows, dw)
-                gQ.index_add_(0, rows, dQ)
+                gw.index_add_(0, batch.rows, dw)
+                gQ.index_add_(0, batch.rows, dQ)
         return Hypergradient(gw, gQ)
 
 

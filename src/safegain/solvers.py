@@ -40,7 +40,7 @@ class ClosedForm(Solver):
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         # L is quadratic with Hessian 2 X'WX / n + alpha; its gradient vanishes where that times theta is 2 X'Wt / n.
-        gram, moment = lower.X.normal_equations(2 / lower.n_rows * w, lower.target(Q))
+        gram, moment = map(lower.ranks.sum, lower.X.normal_equations(2 / lower.n_rows * w, lower.target(Q)))
         factor = cholesky(gram + lower.alpha * torch.diag(lower.model.decayed))
         return Solution(torch.cholesky_solve(moment[:, None], factor)[:, 0], factor=factor)
 
@@ -94,7 +94,8 @@ class Descent(Solver):
     warm = False  # theta_T is a function of (w, Q) only if theta_0 stays
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
-        batches = Batches(lower.n_rows, self.batch_size, self.seed)
+        mine = range(lower.first_row, lower.first_row + len(lower.X))
+        batches = Batches(lower.n_rows, self.batch_size, self.seed, mine)
         recorded = self.steps if tail is None else min(tail, self.steps)
         point = Step(0, start, self.rule.init(start), None)
         point = walk(self.rule, batches, lower, w, Q, point, self.steps - recorded)

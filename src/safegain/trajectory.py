@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from safegain.descent import State, UpdateRule
-from safegain.lower import LowerLevel
+from safegain.lower import Batch, LowerLevel
 
 
 @dataclass(frozen=True)
@@ -16,19 +16,25 @@ class Batches:
     """The order in which rows are visited: epoch e is a permutation drawn from (seed, e), cut into batches.
 
     Step t's rows follow from t alone, so that the reverse pass walks back over exactly the rows that the
-    forward pass used, and only the seed needs to be kept. A last, smaller batch ends each epoch.
+    forward pass used, and only the seed needs to be kept. A last, smaller batch ends each epoch. The permutation is
+    of the rows of all ranks, so that batches do not depend on who holds which row.
     """
 
     n_rows: int
     size: int | None
     seed: int
+    mine: range  # the rows that this rank holds
 
-    def rows(self, t: int) -> Tensor | None:
+    def at(self, t: int) -> Batch:
         if self.size is None or self.size >= self.n_rows:
-            return None
+            return Batch(None, self.n_rows)
         per_epoch = -(-self.n_rows // self.size)
         epoch, batch = divmod(t, per_epoch)
-        return _order(self.n_rows, self.seed, epoch)[batch * self.size : (batch + 1) * self.size]
+        rows = _order(self.n_rows, self.seed, epoch)[batch * self.size : (batch + 1) * self.size]
+        if len(self.mine) == self.n_rows:
+            return Batch(rows, len(rows))
+        held = (rows >= self.mine.start) & (rows < self.mine.stop)
+        return Batch(rows[held] - self.mine.start, len(rows))
 
 
 @lru_cache(maxsize=2)  # the epoch at hand, and its neighbour
@@ -85,7 +91,7 @@ def walk(
     """Steps point.t .. end - 1 of the descent; `keep` collects each step as the reverse pass wants it."""
     theta, state = point.theta, point.state
     for t in range(point.t, end):
-        g = lower.gradient(theta, w, Q, batches.rows(t))
+        g = lower.gradient(theta, w, Q, batches.at(t))
         if keep is not None:
             keep.append(Step(t, theta, state, None if rule.linear else g))
         theta, state = rule.step(theta, state, g, t + 1)
