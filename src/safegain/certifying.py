@@ -53,11 +53,12 @@ class Certify:
         """A mask of the trusted rows that nothing may see before the certificate."""
         if self.per_group and groups is None:
             raise ValueError("certify: per_group=True needs the group of every row: fit(X, y, trusted=..., groups=...)")
-        n, fewest = int(trusted.sum()), fewest_rows(self.delta)
+        n, fewest = labels.ranks.count(trusted.sum()), fewest_rows(self.delta)
         aside = drawn_from(trusted, labels, groups, self.n_rows(n) / n, random)
-        if aside.sum() < fewest:  # small classes and groups give none, lest they lose their last row
+        drawn = labels.ranks.count(aside.sum())
+        if drawn < fewest:  # small classes and groups give none, lest they lose their last row
             raise ValueError(
-                f"certify: only {aside.sum()} of {n} trusted rows can be set aside, a share of each class and group; "
+                f"certify: only {drawn} of {n} trusted rows can be set aside, a share of each class and group; "
                 f"level {self.delta:g} takes at least {fewest}: label more, or raise size"
             )
         return aside

@@ -60,9 +60,9 @@ def _check_finite(X: Rows, names: np.ndarray | None) -> None:
     )
 
 
-def check_trusted(trusted: Any, labelled: np.ndarray) -> np.ndarray:
+def check_trusted(trusted: Any, labels: Labels) -> np.ndarray:
     """A boolean mask over the rows, from a mask or from row numbers."""
-    n = len(labelled)
+    n, ranks = len(labels), labels.ranks
     if isinstance(trusted, torch.Tensor):
         trusted = trusted.detach().cpu().numpy()
     trusted = np.asarray(trusted)
@@ -81,12 +81,13 @@ def check_trusted(trusted: Any, labelled: np.ndarray) -> np.ndarray:
             f"trusted: must be a boolean mask or row numbers, got dtype {trusted.dtype}; fill gaps and pass "
             "trusted.astype(bool)"
         )
-    if mask.sum() < 2:
-        raise ValueError(f"trusted: found {int(mask.sum())} trusted rows; at least 2 are needed")
-    bare = np.flatnonzero(mask & ~labelled)
+    found = ranks.count(mask.sum())
+    if found < 2:
+        raise ValueError(f"trusted: found {found} trusted rows; at least 2 are needed")
+    bare = np.flatnonzero(mask & ~labels.labelled)
     if len(bare):
         raise ValueError(f"trusted: row {bare[0]} is trusted but has no label; label it, or leave it out of trusted")
-    if mask.all():
+    if found == ranks.count(n):
         raise ValueError("trusted: every row is trusted, so there is nothing to search; fit a plain model instead")
     return mask
 
@@ -117,10 +118,11 @@ def check_trained_on(labels: Labels, trusted: np.ndarray) -> None:
     """Something must be left to train the raw model on: labelled weak rows, of every class."""
     weak = labels.labelled & ~trusted
     if labels.classes is None:
-        if not weak.any():
+        if not labels.ranks.count(weak.sum()):
             raise ValueError("y: no row outside the trusted rows has a label; take some rows out of trusted")
         return
-    lost = np.setdiff1d(np.arange(len(labels.classes)), labels.numbers[weak])
+    kept = np.concatenate(labels.ranks.gather(np.unique(labels.numbers[weak])))
+    lost = np.setdiff1d(np.arange(len(labels.classes)), kept)
     if len(lost):
         raise ValueError(
             f"y: class {labels.classes.tolist()[lost[0]]!r} has no labelled row outside the trusted rows, so no model "

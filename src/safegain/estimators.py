@@ -15,6 +15,8 @@ from safegain.issues import Alternatives, other_classes, shifted_numbers
 from safegain.labels import Labels, classification_labels, regression_labels
 from safegain.outer import Callback
 from safegain.pgs import PGS
+from safegain.ranks import Ranks
+from safegain.splits import everywhere
 from safegain.training import Data, Outcome, Settings, unless_unsafe, upper_level
 
 _PARAMETERS = """
@@ -176,8 +178,8 @@ class PGSClassifier(ClassifierMixin, PGS):
     def _claims(self, settings: dict[str, Any]) -> dict[str, Any]:
         return settings
 
-    def _labels_of(self, y: Any) -> Labels:
-        return classification_labels(y)
+    def _labels_of(self, y: Any, ranks: Ranks) -> Labels:
+        return classification_labels(y, ranks)
 
     def _label_budget(self, n: int, labels: Labels) -> float:
         return 1.0 if self.eps2 is None else self.eps2
@@ -244,10 +246,10 @@ class PGSRegressor(RegressorMixin, PGS):
         return {"measures": "squared_error", "clip": self._clip, **given}
 
     def _usual_clip(self, labels: Labels, trusted: np.ndarray) -> float | None:
-        return float(np.ptp(labels.given[trusted])) or labels.scale
+        return float(np.ptp(everywhere(labels.given, trusted, labels.ranks))) or labels.scale
 
-    def _labels_of(self, y: Any) -> Labels:
-        return regression_labels(y)
+    def _labels_of(self, y: Any, ranks: Ranks) -> Labels:
+        return regression_labels(y, ranks)
 
     def _label_budget(self, n: int, labels: Labels) -> float:
         return n**0.5 if self.eps2 is None else self.eps2 / labels.scale

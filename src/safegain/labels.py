@@ -1,4 +1,7 @@
-"""Labels as the user has them, and as numbers: which rows have one, and what it is."""
+"""Labels as the user has them, and as numbers: which rows have one, and what it is.
+
+The rows are those of this rank; the classes, and the mean and scale of numbers, are of all ranks.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +12,8 @@ import torch
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from safegain.ranks import ALONE, Ranks, float64
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -18,6 +23,7 @@ class Labels:
     classes: np.ndarray | None  # None: regression
     mean: float = 0.0
     scale: float = 1.0
+    ranks: Ranks = ALONE
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -38,13 +44,13 @@ class Labels:
 
     def standardised_without(self, rows: np.ndarray) -> "Labels":
         """Numbers in the units of the other rows: rows that are set aside have no say in them."""
-        if self.classes is not None or not rows.any():
+        if self.classes is not None or not self.ranks.count(rows.sum()):
             return self
-        others = regression_labels(self.given[~rows])
+        others = regression_labels(self.given[~rows], self.ranks)
         return replace(self, numbers=(self.given - others.mean) / others.scale, mean=others.mean, scale=others.scale)
 
 
-def classification_labels(y: Any) -> Labels:
+def classification_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     """No label is NaN, None or pandas' NA; and -1 among integer classes, as in scikit-learn's semi-supervised
     estimators, unless -1 and 1 are all there is: that is how two classes are often written.
     """
@@ -52,7 +58,7 @@ def classification_labels(y: Any) -> Labels:
     given = as_array(y)
     missing = pd.isna(given)
     present = given[~missing]
-    if not len(present):
+    if not ranks.count(len(present)):
         raise ValueError("y: no row has a label; a classifier needs labels of at least two classes")
     if present.dtype == object and all(isinstance(value, int | float | np.number) for value in present):
         present = np.array(present.tolist())  # numbers that came as objects because of a None among them
@@ -60,21 +66,26 @@ def classification_labels(y: Any) -> Labels:
         check_classification_targets(present)
     except ValueError as error:
         raise ValueError(f"y: {error} Use PGSRegressor for numbers, or one type of label for classes.") from None
-    classes, inverse = np.unique(present, return_inverse=True)
+    classes = _distinct(present, ranks)
     numbers = np.full(len(given), -1)
-    numbers[~missing] = inverse
+    numbers[~missing] = np.searchsorted(classes, present)
     integral = np.issubdtype(classes.dtype, np.number) and bool((classes == np.floor(classes)).all())
-    if integral and missing.any() and np.issubdtype(classes.dtype, np.floating):
+    if integral and ranks.count(missing.sum()) and np.issubdtype(classes.dtype, np.floating):
         classes = classes.astype(int)  # only a NaN among them had made floats of these integers
     if integral and classes[0] == -1 and classes.tolist() != [-1, 1]:
         classes, numbers = classes[1:], np.maximum(numbers - 1, -1)
     if len(classes) < 2:
         found = f"one class only, {classes.tolist()[0]!r}" if len(classes) else "no class"
         raise ValueError(f"y: found {found}; a classifier needs labels of at least two classes")
-    return Labels(given, numbers, numbers >= 0, classes)
+    return Labels(given, numbers, numbers >= 0, classes, ranks=ranks)
 
 
-def regression_labels(y: Any) -> Labels:
+def _distinct(present: np.ndarray, ranks: Ranks) -> np.ndarray:
+    parts = [part for part in ranks.gather(np.unique(present)) if len(part)]
+    return np.unique(np.concatenate(parts))
+
+
+def regression_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     """NaN or None is no label. Numbers are standardised, so that learning rates mean the same for every y."""
     given = as_array(y)
     try:
@@ -85,12 +96,15 @@ def regression_labels(y: Any) -> Labels:
     if len(infinite):
         raise ValueError(f"y: row {infinite[0]} is inf; a row without a label is marked by NaN")
     labelled = ~np.isnan(given)
-    if not labelled.any():
+    present = given[labelled]
+    n, total = ranks.sum(float64(len(present), present.sum())).tolist()
+    if not n:
         raise ValueError("y: no row has a label, every entry is NaN; a regressor needs some labels")
-    mean, scale = float(given[labelled].mean()), float(given[labelled].std())
+    mean = total / n
+    scale = float(ranks.sum(float64(np.square(present - mean).sum()))[0] / n) ** 0.5
     if scale <= 1e-12 * abs(mean):
         scale = 1.0
-    return Labels(given, (given - mean) / scale, labelled, None, mean, scale)
+    return Labels(given, (given - mean) / scale, labelled, None, mean, scale, ranks)
 
 
 def _check_categories(y: Any) -> None:

@@ -84,7 +84,7 @@ def search(
             else:
                 record |= gradient.report
                 pulled = space.pull(parameters, gradient.w, gradient.Q)
-                if all(bool(torch.isfinite(g).all()) for g in pulled):
+                if not lower.ranks.count(sum(not torch.isfinite(g).all() for g in pulled)):
                     moves = zip(parameters, states, pulled, strict=True)
                     moved = [rule.step(p, state, g * lower.n_rows, step + 1) for p, state, g in moves]
                     parameters = space.project(tuple(p for p, _ in moved))
@@ -95,6 +95,6 @@ def search(
         record["seconds"] = time.perf_counter() - began
         history.append(record)
         wishes = [callback(record, candidate) for callback in callbacks]  # every callback sees every record
-        if stop or any(wishes):
+        if stop or lower.ranks.count(any(wishes)):
             return Ended(history, step, f"stopped at outer step {step}: {stop or 'a callback asked for it'}")
     return Ended(history, steps, f"ran all {steps} outer steps")

@@ -25,9 +25,10 @@ from safegain.issues import Alternatives, issues
 from safegain.labels import Labels
 from safegain.outer import Callback
 from safegain.progress import ProgressBar
+from safegain.ranks import Ranks, current_ranks
 from safegain.recipe import Recipe
 from safegain.safeness import Bootstrap, Safeness
-from safegain.splits import drawn_from, rank_rows, trusted_rows
+from safegain.splits import drawn_from, everywhere, rank_rows, trusted_rows
 from safegain.trained import TrainedModel
 from safegain.training import Data, Outcome, Settings, run
 
@@ -138,8 +139,14 @@ class PGS(BaseEstimator, ABC):
 
     def _fit(self, X: Any, y: Any, trusted: Any, groups: Any) -> Self:
         self._validate_params()
-        random = check_random_state(self.random_state)
-        rows, labels = self._rows(X, reset=True), self._labels_of(y)
+        ranks = current_ranks()
+        if ranks.size > 1 and self.search_space != "free":
+            raise ValueError(
+                f"search_space: {self.search_space!r} keeps all rows in one process, and this is one of {ranks.size} of a "
+                "process group; use search_space='free'"
+            )
+        random = ranks.gather(check_random_state(self.random_state))[0]
+        rows, labels = self._rows(X, reset=True), self._labels_of(y, ranks)
         if len(labels) != rows.shape[0]:
             raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
         mask = trusted_rows(trusted, labels, self.validation_fraction, random)
@@ -152,11 +159,11 @@ class PGS(BaseEstimator, ABC):
         settings = self._settings(data, labels)
         with ExitStack() as stack:
             callbacks = list(self.callbacks or ())
-            if self.verbose and self.search_space != "auto":
+            if self.verbose and self.search_space != "auto" and ranks.rank == 0:
                 callbacks.append(stack.enter_context(ProgressBar(self.n_outer)))
             outcome = self._search(data, settings, random, callbacks, labels)
         self.certificate_ = None
-        if aside.any():
+        if self._certify is not None:
             outcome = self._certified(outcome, settings, labels, rows, mask, aside, groups)
         self._store(outcome, settings, labels, mask)
         self.held_out_, self.set_aside_ = held, aside
@@ -200,23 +207,25 @@ class PGS(BaseEstimator, ABC):
         groups: np.ndarray | None,
     ) -> Data:
         """Weak rows; trusted rows for the search; trusted rows for ranking its candidates."""
-        search, rank = np.flatnonzero(mask & ~held & ~aside), np.flatnonzero(held)
+        ranks, search, rank = labels.ranks, mask & ~held & ~aside, held
+        ranked = bool(ranks.count(held.sum()))
         return Data(
             X=_weak_rows(rows, mask),
             y=torch.from_numpy(labels.numbers[~mask]),
-            X_search=rows[search],
-            y_search=torch.from_numpy(labels.numbers[search]),
-            X_rank=rows[rank] if len(rank) else None,
-            y_rank=torch.from_numpy(labels.numbers[rank]) if len(rank) else None,
+            X_search=everywhere(rows, search, ranks),
+            y_search=torch.from_numpy(everywhere(labels.numbers, search, ranks)),
+            X_rank=everywhere(rows, rank, ranks) if ranked else None,
+            y_rank=torch.from_numpy(everywhere(labels.numbers, rank, ranks)) if ranked else None,
             classes=labels.classes,
-            groups=None if groups is None else groups[search],
-            groups_rank=None if groups is None else groups[rank],
-            group_names=None if groups is None else np.unique(groups),
+            groups=None if groups is None else everywhere(groups, search, ranks),
+            groups_rank=None if groups is None else everywhere(groups, rank, ranks),
+            group_names=None if groups is None else np.unique(np.concatenate(ranks.gather(np.unique(groups)))),
             feature_names=getattr(self, "feature_names_in_", None),
+            ranks=ranks,
         )
 
     def _settings(self, data: Data, labels: Labels) -> Settings:
-        n = data.X.shape[0]
+        n = data.ranks.count(data.X.shape[0])
         if self.eps1 is not None and self.eps1 > n:
             raise ValueError(f"eps1: the weights of {n} weak rows cannot sum to {self.eps1}; give at most {n}")
         name = self._model_name
@@ -284,10 +293,10 @@ class PGS(BaseEstimator, ABC):
         self.certificate_ = certificate = certify(
             new,
             old,
-            rows[np.flatnonzero(aside)],
-            labels.given[aside],
+            everywhere(rows, aside, labels.ranks),
+            everywhere(labels.given, aside, labels.ranks),
             **self._claims(setting.settings()),
-            groups=groups[aside] if setting.per_group and groups is not None else None,
+            groups=everywhere(groups, aside, labels.ranks) if setting.per_group and groups is not None else None,
         )
         if certificate.certified or outcome.best is outcome.reference:
             return outcome
@@ -326,7 +335,7 @@ class PGS(BaseEstimator, ABC):
         self._store_labels(outcome)
 
     @abstractmethod
-    def _labels_of(self, y: Any) -> Labels: ...
+    def _labels_of(self, y: Any, ranks: Ranks) -> Labels: ...
 
     @abstractmethod
     def _label_budget(self, n: int, labels: Labels) -> float:

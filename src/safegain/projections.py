@@ -18,6 +18,8 @@ from typing import NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
+from safegain.ranks import ALONE, Ranks, float64
+
 _EPS = sys.float_info.epsilon
 # Entries handled at a time. Below 2^15 torch works on one thread, in the cache: where threads must meet after
 # every operation instead, a busy machine makes each meeting last a time slice.
@@ -65,8 +67,11 @@ def _dual(
     target: float,
     least: float,
     most: float,
+    ranks: Ranks,
 ) -> Pair:
     """The mu = base + rest >= 0 with sum_i g_i((s_i + base) + rest) >= target, where least <= s_i <= most.
+
+    The sum is over the blocks of all ranks: each adds up its own.
 
     In two parts because |s| may be huge: then mu as one float is too coarse, while s_i + base is exact where
     it matters (Sterbenz: -1 <= s_i + mu <= 1 makes them nearby floats) and the rest is small.
@@ -74,23 +79,37 @@ def _dual(
     # From where the first term may start to grow to where the last one has stopped, both rounded outwards.
     lo, hi = max(0.0, (-1 - most) * (1 - 4 * _EPS)), max(0.0, (1 - least) * (1 + 4 * _EPS))
     start, sample = lo, blocks[::_SAMPLE]
-    if len(sample) > 1:
-        share = len(sample) / len(blocks)
-        start = min(hi, sum(_dual(sums, sample, target=share * target, least=least, most=most)))
-    base, end = _root(lambda mu: sums(blocks, mu, 0.0), target=target, lo=lo, hi=hi, start=start)
-    _, rest = _root(lambda mu: sums(blocks, base, mu), target=target, lo=0.0, hi=end - base, start=0.0)
+    n_sample, n_blocks = ranks.count(len(sample)), ranks.count(len(blocks))
+    if n_sample > ranks.size:
+        share = n_sample / n_blocks
+        start = min(hi, sum(_dual(sums, sample, target=share * target, least=least, most=most, ranks=ranks)))
+
+    def everywhere(base: float, rest: float) -> Pair:
+        value, slope = ranks.sum(float64(*sums(blocks, base, rest))).tolist()
+        return value, slope
+
+    base, end = _root(lambda mu: everywhere(mu, 0.0), target=target, lo=lo, hi=hi, start=start)
+    _, rest = _root(lambda mu: everywhere(base, mu), target=target, lo=0.0, hi=end - base, start=0.0)
     return base, rest
 
 
+def _range(values: Tensor, ranks: Ranks) -> Pair:
+    """The smallest and the largest value on any rank, some of which may have none."""
+    least, most = values.aminmax() if len(values) else (math.inf, -math.inf)
+    negated, most = ranks.max(float64(-float(least), float(most))).tolist()
+    return -negated, most
+
+
 @torch.no_grad()
-def capped_box(z: Tensor, *, least_sum: float) -> Tensor:
+def capped_box(z: Tensor, *, least_sum: float, ranks: Ranks = ALONE) -> Tensor:
     """argmin_w 1/2 ||w - z||^2  s.t.  0 <= w <= 1,  sum(w) >= least_sum,  for z (n,).
 
     w = clip(z + mu, 0, 1), mu >= 0 the dual of the sum.
     """
-    if not 0 <= least_sum <= len(z):
-        raise ValueError(f"least_sum is {least_sum}; {len(z)} weights in [0, 1] need it in [0, {len(z)}]")
-    if least_sum == len(z):
+    n = ranks.count(len(z))
+    if not 0 <= least_sum <= n:
+        raise ValueError(f"least_sum is {least_sum}; {n} weights in [0, 1] need it in [0, {n}]")
+    if least_sum == n:
         return torch.ones_like(z)
 
     def weights(part: Tensor, base: float, rest: float) -> Tensor:
@@ -106,8 +125,8 @@ def capped_box(z: Tensor, *, least_sum: float) -> Tensor:
         return total, slope
 
     parts = z.split(_BLOCK)
-    least, most = z.aminmax()
-    base, rest = _dual(sums, parts, target=least_sum, least=float(least), most=float(most))
+    least, most = _range(z, ranks)
+    base, rest = _dual(sums, parts, target=least_sum, least=least, most=most, ranks=ranks)
     projected = torch.empty_like(z)
     for part, out in zip(parts, projected.split(_BLOCK), strict=True):
         out.copy_(weights(part, base, rest))
@@ -169,7 +188,7 @@ def _rows(z: Tensor, given: Tensor) -> _Rows:
 
 
 @torch.no_grad()
-def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float) -> Tensor:
+def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float, ranks: Ranks = ALONE) -> Tensor:
     """argmin_Q 1/2 ||Q - z||^2  s.t.  rows of Q on the simplex,  mean_i(1 - Q[i, given[i]]) <= budget.
 
     z (n, k), given (n,) in 0 .. k-1. Q = simplex_rows(z + mu onehot(given)), mu >= 0 the dual of the budget.
@@ -183,7 +202,7 @@ def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float) -> Tensor:
     """
     if not 0 <= budget <= 1:
         raise ValueError(f"budget is {budget}; a mean of probabilities needs it in [0, 1]")
-    n, k = z.shape
+    k = z.shape[1]
     if budget == 0:
         return torch.nn.functional.one_hot(given, k).to(z.dtype)
     height = max(1, _BLOCK // k)
@@ -212,20 +231,22 @@ def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float) -> Tensor:
         moved = _columns(rows.z).sub_(rows.top).scatter_(0, rows.given[None], 1 + x[None])
         return moved.sub_(tau).clamp_(min=0).T.to(z.dtype)
 
-    least, most = torch.cat([rows.s for rows in blocks]).aminmax()
-    base, rest = _dual(sums, blocks, target=-n * budget, least=float(least), most=float(most))
+    least, most = _range(torch.cat([rows.s for rows in blocks]), ranks)
+    target = -ranks.count(len(z)) * budget
+    base, rest = _dual(sums, blocks, target=target, least=least, most=most, ranks=ranks)
     return torch.cat([project(rows, base, rest) for rows in blocks])
 
 
 @torch.no_grad()
-def ball(z: Tensor, *, radius: float) -> Tensor:
+def ball(z: Tensor, *, radius: float, ranks: Ranks = ALONE) -> Tensor:
     """argmin_w 1/2 ||w - z||^2  s.t.  ||w||_2 <= radius,  for z of any shape."""
     if not radius >= 0:
         raise ValueError(f"radius is {radius}; it must not be negative")
     # Divided by its largest entry, z has squares that neither overflow nor all vanish.
-    largest = z.abs().max().to(torch.float64).clamp(min=sys.float_info.min)
+    least, most = _range(z.flatten(), ranks)
+    largest = max(-least, most, sys.float_info.min)
     unit = z.to(torch.float64) / largest
-    norm = torch.linalg.vector_norm(unit)
+    norm = float(ranks.sum(torch.linalg.vector_norm(unit).square()).sqrt())
     if largest * norm <= radius:
         return z.clone()
     return (unit * (radius / norm)).to(z.dtype)

@@ -32,6 +32,10 @@ class Ranks:
         """The largest over all ranks, entry by entry, in the place of `part`."""
         return self._reduce(part, dist.ReduceOp.MAX)
 
+    def count(self, here: int) -> int:
+        """How many there are on all ranks."""
+        return int(self.sum(float64(here))[0])
+
     def gather(self, thing: Thing) -> list[Thing]:
         """What each rank has, in the order of the ranks; small things only."""
         if self.size == 1:

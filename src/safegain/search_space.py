@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from safegain.projections import ball, budgeted_simplex_rows, capped_box, simplex_rows
+from safegain.ranks import ALONE, Ranks, float64
 
 Parameters = tuple[Tensor, ...]
 
@@ -58,6 +59,7 @@ class Free(SearchSpace):
     eps2: float
     given: Tensor | None = None  # (n,) int64
     free: Tensor | None = None  # (n,) bool
+    ranks: Ranks = ALONE
 
     def start(self) -> Parameters:
         return self.project((self._take(self.origin.w), self._take(self.origin.Q)))
@@ -76,30 +78,41 @@ class Free(SearchSpace):
     def project(self, parameters: Parameters) -> Parameters:
         w, Q = parameters
         fixed = 0.0 if self.free is None else float(self.origin.w[~self.free].sum())
-        return capped_box(w, least_sum=min(max(self.eps1 - fixed, 0.0), len(w))), self._project_labels(Q)
+        fixed, n = self.ranks.sum(float64(fixed, len(w))).tolist()
+        least_sum = min(max(self.eps1 - fixed, 0.0), n)
+        return capped_box(w, least_sum=least_sum, ranks=self.ranks), self._project_labels(Q)
 
     def _project_labels(self, Q: Tensor) -> Tensor:
         if Q.ndim == 1:
-            return ball(Q, radius=self.eps2)
+            return ball(Q, radius=self.eps2, ranks=self.ranks)
         if self.given is None:
             return simplex_rows(Q)
-        return budgeted_simplex_rows(Q, self._take(self.given), budget=self.eps2)
+        return budgeted_simplex_rows(Q, self._take(self.given), budget=self.eps2, ranks=self.ranks)
 
     def _take(self, rows: Tensor) -> Tensor:
         return rows if self.free is None else rows[self.free]
 
     def violation(self, point: Point) -> float:
-        return violation(point, self.eps1, self.eps2, self.given)
+        return violation(point, self.eps1, self.eps2, self.given, self.ranks)
 
 
-def violation(point: Point, eps1: float, eps2: float, given: Tensor | None) -> float:
+def violation(point: Point, eps1: float, eps2: float, given: Tensor | None, ranks: Ranks = ALONE) -> float:
     """The largest breach of the feasible set; labels have a budget where `given` says what they were."""
-    w, Q = point.w.double(), point.Q.double()
-    breaches = [-w.min(), w.max() - 1, (eps1 - w.sum()) / len(w)]
+    w, Q = point.w, point.Q
+    inside = [0.0]  # of what holds row by row
+    if len(w):
+        inside += [-float(w.min()), float(w.max()) - 1]
+    used = 0.0
     if Q.ndim == 1:
-        breaches.append((Q.norm() - eps2) / max(eps2, 1.0))
-    else:
-        breaches += [-Q.min(), (Q.sum(dim=1) - 1).abs().max()]
+        used = float(Q.square().sum(dtype=torch.float64))
+    elif len(Q):
+        inside += [-float(Q.min()), float((Q.sum(dim=1, dtype=torch.float64) - 1).abs().max())]
         if given is not None:
-            breaches.append((1 - Q.gather(1, given[:, None])).mean() - eps2)
-    return max(0.0, float(torch.stack(breaches).max()))
+            used = float((1 - Q.gather(1, given[:, None])).sum(dtype=torch.float64))
+    n, total, used = ranks.sum(float64(len(w), float(w.sum(dtype=torch.float64)), used)).tolist()
+    breaches = [float(ranks.max(float64(max(inside)))[0]), (eps1 - total) / n]
+    if Q.ndim == 1:
+        breaches.append((used**0.5 - eps2) / max(eps2, 1.0))
+    elif given is not None:
+        breaches.append(used / n - eps2)
+    return max(breaches)

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from safegain.checks import check_trusted
+from safegain.inputs import Rows, join_rows
 from safegain.labels import Labels
+from safegain.ranks import Ranks
 
 ENOUGH = 20  # held-out rows from which a ranking on them beats a ranking on the rows that were optimised
 
@@ -40,19 +42,34 @@ def drawn_from(
     *,
     draw: Callable[..., np.ndarray] = hold_out,
 ) -> np.ndarray:
-    """A mask of some of the rows, stratified by class and group; `draw` is hold_out or rank_rows."""
-    numbers = np.flatnonzero(rows)
-    strata = [part[numbers] for part in (labels.strata, groups) if part is not None]
+    """A mask of some of the rows, stratified by class and group; `draw` is hold_out or rank_rows.
+
+    The rows of all ranks are drawn from, by each rank in the same way, and each keeps what it holds.
+    """
+    ranks, numbers = labels.ranks, np.flatnonzero(rows)
+    counts = ranks.gather(len(numbers))
+    strata = [np.concatenate(ranks.gather(part[numbers])) for part in (labels.strata, groups) if part is not None]
+    drawn = draw(strata, sum(counts), fraction, random) - sum(counts[: ranks.rank])
     mask = np.zeros_like(rows)
-    mask[numbers[draw(strata, len(numbers), fraction, random)]] = True
+    mask[numbers[drawn[(drawn >= 0) & (drawn < len(numbers))]]] = True
     return mask
+
+
+def everywhere(rows: Rows, mask: np.ndarray, ranks: Ranks) -> Rows:
+    """The marked rows of all ranks, on every rank: for rows that are few."""
+    part = rows[np.flatnonzero(mask)]
+    return part if ranks.size == 1 else join_rows(ranks.gather(part))
 
 
 def trusted_rows(trusted: Any, labels: Labels, fraction: float, random: np.random.RandomState) -> np.ndarray:
     """A mask of the rows that the user names, or of a fraction of the labelled ones to stand in for them."""
+    if trusted is None and labels.ranks.size > 1:
+        raise ValueError(
+            "trusted: with rows on several processes, name the trusted ones among the rows of each process"
+        )
     if trusted is None:
         return stand_in_trusted(labels, fraction, random)
-    return check_trusted(trusted, labels.labelled)
+    return check_trusted(trusted, labels)
 
 
 def stand_in_trusted(labels: Labels, fraction: float, random: np.random.RandomState) -> np.ndarray:

@@ -21,6 +21,7 @@ from safegain.measures import calibrated_log_loss, task_measure
 from safegain.models import Model
 from safegain.outer import Callback, Ended, search
 from safegain.posterior_space import Posterior
+from safegain.ranks import ALONE, Ranks
 from safegain.safeness import Safeness, TrustedRows
 from safegain.search_space import Free, Point, SearchSpace
 from safegain.selection import Candidate, SafenessReport, Selection, SetMargin, Standing, report
@@ -43,6 +44,7 @@ class Data:
     groups_rank: np.ndarray | None  # of the ranking rows
     group_names: np.ndarray | None  # of all rows
     feature_names: np.ndarray | None
+    ranks: Ranks = ALONE  # weak rows are this rank's; trusted rows, which are few, are all rows on every rank
 
     @property
     def labelled(self) -> Tensor:
@@ -137,22 +139,19 @@ def run(
 
 def _with_trusted(data: Data, settings: Settings, start: "_Start", theta: Tensor) -> dict[str, Tensor]:
     """The references that are trained on trusted rows too, or on nothing else; the ranking rows stay unseen."""
-    labelled, n = data.labelled.nonzero()[:, 0], len(data.y)
-    y, dtype = torch.cat([data.y, data.y_search]), settings.inputs.dtype
-    classes = data.classes is not None
-    lower = replace(
-        start.lower,
-        X=settings.inputs.rows(join_rows([data.X, data.X_search])),
-        base=None if classes else torch.nan_to_num(y).to(dtype),
-    )
-    Q = one_hot_labels(y, len(data.classes), dtype) if data.classes is not None else torch.zeros(len(y), dtype=dtype)
-    trusted = torch.arange(n, len(y))
+    dtype, labelled = settings.inputs.dtype, data.labelled
 
-    def trained(rows: Tensor) -> Tensor:
-        part = replace(lower, X=lower.X[rows], base=None if lower.base is None else lower.base[rows])
-        return start.solver.solve(part, torch.ones(len(rows), dtype=dtype), Q[rows], start=theta).theta
+    def trained(X: Rows, y: Tensor, ranks: Ranks) -> Tensor:
+        k = None if data.classes is None else len(data.classes)
+        base = y.to(dtype) if k is None else None
+        lower = replace(start.lower, X=settings.inputs.rows(X), base=base, ranks=ranks)
+        Q = torch.zeros(len(y), dtype=dtype) if k is None else one_hot_labels(y, k, dtype)
+        return start.solver.solve(lower, torch.ones(len(y), dtype=dtype), Q, start=theta).theta
 
-    return {"raw+trusted": trained(torch.cat([labelled, trusted])), "trusted": trained(trusted)}
+    X, y = data.X[labelled.numpy()], data.y[labelled]
+    if data.ranks.rank == data.ranks.size - 1:  # every rank knows the trusted rows: one of them counts them
+        X, y = join_rows([X, data.X_search]), torch.cat([y, data.y_search])
+    return {"raw+trusted": trained(X, y, data.ranks), "trusted": trained(data.X_search, data.y_search, ALONE)}
 
 
 def _against(
@@ -233,10 +232,11 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
         settings.inputs.rows(data.X),
         data.y.to(dtype) if k is None else None,
         settings.alpha,
+        data.ranks,
     )
     Q = torch.zeros(len(labelled), dtype=dtype) if k is None else one_hot_labels(data.y, k, dtype)
     ones = torch.ones(len(labelled), dtype=dtype)
-    every_row = bool(labelled.all())
+    every_row = not data.ranks.count(int((~labelled).sum()))
     rows = labelled.nonzero()[:, 0]
     base = None if lower.base is None else lower.base[rows]
     part = lower if every_row else replace(lower, X=lower.X[rows], base=base)
@@ -260,14 +260,14 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
         return _Start(lower, space, solver, engine, raw, raw_point, at_raw=False)
     if every_row:
         origin = Point(ones, Q)
-        free = Free(origin, settings.eps1, settings.eps2, given=data.y if k else None)
+        free = Free(origin, settings.eps1, settings.eps2, given=data.y if k else None, ranks=data.ranks)
         return _Start(lower, free, solver, engine, raw, origin, at_raw=True)
     predicted = settings.model.outputs(raw.theta, lower.X)
     if k is None:
         lower = replace(lower, base=torch.where(labelled, data.y.to(dtype), predicted[:, 0]))
     else:
         Q = torch.where(labelled[:, None], Q, torch.softmax(predicted, dim=1))
-    free = Free(Point(ones, Q), settings.eps1, settings.eps2, free=~labelled)
+    free = Free(Point(ones, Q), settings.eps1, settings.eps2, free=~labelled, ranks=data.ranks)
     return _Start(lower, free, solver, engine, raw, Point(labelled.to(dtype), Q), at_raw=False)
 
 
@@ -289,7 +289,8 @@ def upper_level(
         if data.X.ndim != 2:
             raise ValueError(f"PerView: views are sets of columns, but rows of X have shape {data.X.shape[1:]}")
         own, foreign = (view_columns(part, data.feature_names, data.X.shape[1]) for part in (kept, others))
-        mean = np.asarray(data.X.mean(axis=0, dtype=np.float64)).ravel()
+        total = torch.from_numpy(np.asarray(data.X.sum(axis=0, dtype=np.float64)).ravel())
+        mean = (data.ranks.sum(total) / data.ranks.count(data.X.shape[0])).numpy()
         return settings.inputs.filled(data.X_search, sorted(set(foreign) - set(own)), mean)
 
     trusted = TrustedRows(
