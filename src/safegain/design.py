@@ -13,6 +13,8 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
+from safegain.ranks import ALONE, Ranks, float64
+
 BLOCK_ROWS = 8192
 KEEP_BYTES = 2**26  # a standardised matrix up to this size is made once and kept
 
@@ -135,20 +137,22 @@ class SparseDesign(Design):
         return torch.cat([torch.cat([body, side[:, None]], dim=1), torch.cat([side, weight.sum()[None]])[None]])
 
 
-def column_scale(X: Tensor | scipy.sparse.csr_array) -> tuple[Tensor, Tensor]:
+def column_scale(X: Tensor | scipy.sparse.csr_array, ranks: Ranks = ALONE) -> tuple[Tensor, Tensor]:
     """Mean and scale of every column: standard deviation, or root mean square about 0 for sparse rows.
 
     Two passes in blocks, so that a column of mean 1e12 and standard deviation 1 keeps its digits. A constant
-    column has scale 0.
+    column has scale 0. Rows are those of all ranks.
     """
     n, d = X.shape
+    n_rows = float(ranks.sum(float64(n)))
     if isinstance(X, Tensor):
         blocks = [X[start : start + BLOCK_ROWS] for start in range(0, n, BLOCK_ROWS)]
-        mean = sum((b.sum(dim=0, dtype=torch.float64) for b in blocks), torch.zeros(d, dtype=torch.float64)) / n
-        square = sum(((b - mean).square().sum(dim=0) for b in blocks), torch.zeros(d, dtype=torch.float64)) / n
+        zero = torch.zeros(d, dtype=torch.float64)
+        mean = ranks.sum(sum((b.sum(dim=0, dtype=torch.float64) for b in blocks), zero)) / n_rows
+        square = sum(((b - mean).square().sum(dim=0) for b in blocks), zero)
     else:
         mean = torch.zeros(d, dtype=torch.float64)
-        square = torch.from_numpy(np.bincount(X.indices, X.data.astype(np.float64) ** 2, minlength=d)) / n
-    scale = square.sqrt()
+        square = torch.from_numpy(np.bincount(X.indices, X.data.astype(np.float64) ** 2, minlength=d))
+    scale = (ranks.sum(square) / n_rows).sqrt()
     # Rounding leaves a constant column of size 1e12 a deviation of about 1e-4: relative to its mean, nothing.
     return mean, torch.where(scale > 1e-12 * mean.abs(), scale, torch.zeros_like(scale))

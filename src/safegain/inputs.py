@@ -12,6 +12,7 @@ from torch import Tensor
 
 from safegain.design import DenseDesign, SparseDesign, column_scale
 from safegain.models.mlp import PACE
+from safegain.ranks import ALONE, Ranks
 
 Rows = Any  # an ndarray, or a scipy.sparse.csr_array, which has no type of its own
 
@@ -57,8 +58,8 @@ class Inputs:
         return SparseDesign(scipy.sparse.csr_array(X), scale=self.scale, offset=offset if offset.any() else None)
 
 
-def fit_inputs(X: Rows, *, model: str, scaling: str) -> Inputs:
-    """Learn the scaling of the training rows.
+def fit_inputs(X: Rows, *, model: str, scaling: str, ranks: Ranks = ALONE) -> Inputs:
+    """Learn the scaling of the training rows, those of all ranks together.
 
     "column" gives every column mean 0 and standard deviation 1; "common" centres the columns and divides all of
     them by one number, which keeps the geometry of pixels or principal components; "none" passes rows as they
@@ -72,7 +73,7 @@ def fit_inputs(X: Rows, *, model: str, scaling: str) -> Inputs:
         scaling = {"mlp": "common", "module": "none"}.get(model, "column")
     if X.ndim != 2 or (scaling == "none" and not linear):
         return Inputs(linear, dtype, None, None)
-    mean, scale = column_scale(X if scipy.sparse.issparse(X) else as_tensor(X))
+    mean, scale = column_scale(X if scipy.sparse.issparse(X) else as_tensor(X), ranks)
     varying = scale[scale > 0]
     if scaling == "none":
         return Inputs(linear, dtype, torch.zeros_like(mean), torch.ones_like(scale))
