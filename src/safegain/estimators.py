@@ -81,6 +81,11 @@ _PARAMETERS = """
     selection_fraction : float or None, default=None
         Trusted rows kept from the search, to rank what it finds; none are kept if these are fewer than 20. None is
         0.5 for "auto" and 0.3 otherwise.
+    checkpoint : path or None, default=None
+        A folder that the outer loop writes itself to after every step. A fit of the same rows with the same settings
+        goes on from there, with any number of processes, and ends with the same bits if that number is the same; when
+        it ends well, the checkpoint is removed. "auto" has no long loop: it keeps its random state there and starts
+        over.
     callbacks : list of callables or None, default=None
         Each is called with the record and the iterate of every outer step, and stops the search by returning True.
         "auto" for classes has no outer loop, and calls none.

@@ -12,11 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from safegain.descent import Adam
+from safegain.checkpoint import Checkpoint, Saved
+from safegain.descent import Adam, State
 from safegain.hypergradient import Engine
 from safegain.linear_algebra import IndefiniteHessian
 from safegain.lower import LowerLevel
-from safegain.search_space import SearchSpace
+from safegain.search_space import Parameters, Point, SearchSpace
 from safegain.selection import Candidate, Selection
 from safegain.solvers import Solution, Solver
 from safegain.upper import UpperLevel
@@ -32,6 +33,46 @@ class Ended:
     status: str
 
 
+@dataclass
+class _Loop:
+    """What one outer step leaves to the next."""
+
+    parameters: Parameters
+    states: list[State]
+    theta: Tensor  # where the inner solver starts
+    history: list[Record]
+
+    def saved(self, selection: Selection, space: SearchSpace) -> Saved:
+        own = {f"parameter.{i}": p for i, p in enumerate(self.parameters)}
+        own |= {f"moment.{i}.{j}": m for i, state in enumerate(self.states) for j, m in enumerate(state)}
+        best = selection.best
+        by_row = {"best.w": best.point.w, "best.Q": best.point.Q, **(own if space.by_row else {})}
+        shared = {"theta": self.theta, "best.theta": best.theta, "best.losses": best.losses}
+        facts = {
+            "history": self.history,
+            "best": None if best is selection.raw else best.step,
+            "best_loss": selection.best_loss,
+            "n_safe": selection.n_safe,
+        }
+        return Saved(by_row, shared if space.by_row else shared | own, facts)
+
+    def restore(self, checkpoint: Checkpoint, selection: Selection, space: SearchSpace) -> None:
+        """Take over what a killed run had reached, if there is such a thing."""
+        like = self.saved(selection, space).by_row
+        if (saved := checkpoint.load(like)) is None:
+            return
+        tensors, facts = {**saved.by_row, **saved.shared}, saved.facts
+        self.parameters = tuple(tensors[f"parameter.{i}"] for i in range(len(self.parameters)))
+        self.states = [
+            tuple(tensors[f"moment.{i}.{j}"] for j in range(len(state))) for i, state in enumerate(self.states)
+        ]
+        self.theta, self.history = tensors["theta"], facts["history"]
+        selection.best_loss, selection.n_safe = facts["best_loss"], facts["n_safe"]
+        if facts["best"] is not None:
+            point = Point(tensors["best.w"], tensors["best.Q"])
+            selection.best = Candidate(facts["best"], tensors["best.theta"], point, tensors["best.losses"])
+
+
 def search(
     lower: LowerLevel,
     upper: UpperLevel,
@@ -45,23 +86,27 @@ def search(
     learning_rate: float,
     first: Solution | None = None,
     callbacks: Sequence[Callback] = (),
+    checkpoint: Checkpoint | None = None,
 ) -> Ended:
     """Run `steps` outer steps and offer every iterate, the last one included, to the selection.
 
     `theta` is where the inner solver starts. `first` is the solution at the start of the space, if it is known.
-    A hypergradient is of the order 1/n in each row; Adam sees it times n, as the derivative per row.
+    A hypergradient is of the order 1/n in each row; Adam sees it times n, as the derivative per row. A checkpoint is
+    written after every step, once the callbacks have seen it.
     """
     rule = Adam(learning_rate, eps=1e-16)
     parameters = space.start()
-    states = [rule.init(parameter) for parameter in parameters]
-    history: list[Record] = []
+    loop = _Loop(parameters, [rule.init(parameter) for parameter in parameters], theta, [])
+    if checkpoint is not None:
+        loop.restore(checkpoint, selection, space)
     raw, units = selection.raw.losses, upper.units
-    began = time.perf_counter()
-    for step in range(steps + 1):
-        point = space.point(parameters)
+    began = time.perf_counter() - (loop.history[-1]["seconds"] if loop.history else 0.0)
+    for step in range(len(loop.history), steps + 1):
+        point = space.point(loop.parameters)
         solution = first if step == 0 and first is not None else None
         if solution is None:
-            solution = solver.solve(lower, point.w, point.Q, start=theta, tail=engine.tail if step < steps else 0)
+            tail = engine.tail if step < steps else 0
+            solution = solver.solve(lower, point.w, point.Q, start=loop.theta, tail=tail)
         losses = upper.losses(solution.theta)
         candidate = Candidate(step, solution.theta, point, losses)
         record: Record = {
@@ -83,18 +128,20 @@ def search(
                 stop = str(error)
             else:
                 record |= gradient.report
-                pulled = space.pull(parameters, gradient.w, gradient.Q)
+                pulled = space.pull(loop.parameters, gradient.w, gradient.Q)
                 if not lower.ranks.count(sum(not torch.isfinite(g).all() for g in pulled)):
-                    moves = zip(parameters, states, pulled, strict=True)
+                    moves = zip(loop.parameters, loop.states, pulled, strict=True)
                     moved = [rule.step(p, state, g * lower.n_rows, step + 1) for p, state, g in moves]
-                    parameters = space.project(tuple(p for p, _ in moved))
-                    states = [state for _, state in moved]
+                    loop.parameters = space.project(tuple(p for p, _ in moved))
+                    loop.states = [state for _, state in moved]
                 else:
                     stop = "the hypergradient is not finite"
-        theta = solution.theta if solver.warm else theta
+        loop.theta = solution.theta if solver.warm else loop.theta
         record["seconds"] = time.perf_counter() - began
-        history.append(record)
+        loop.history.append(record)
         wishes = [callback(record, candidate) for callback in callbacks]  # every callback sees every record
         if stop or lower.ranks.count(any(wishes)):
-            return Ended(history, step, f"stopped at outer step {step}: {stop or 'a callback asked for it'}")
-    return Ended(history, steps, f"ran all {steps} outer steps")
+            return Ended(loop.history, step, f"stopped at outer step {step}: {stop or 'a callback asked for it'}")
+        if checkpoint is not None:
+            checkpoint.save(step, loop.saved(selection, space))
+    return Ended(loop.history, steps, f"ran all {steps} outer steps")

@@ -1,13 +1,16 @@
 """What both estimators share: scikit-learn's conventions around one PGS run."""
 
+import os
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+import scipy.sparse
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -16,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from safegain.certificate import Certificate
 from safegain.certifying import Certify, parameter_and_method
-from safegain.checks import check_groups, check_rows, check_trained_on, unchanged_on_failure
+from safegain.checkpoint import Checkpoint, fingerprint, opened_checkpoint
+from safegain.checks import check_groups, check_rows, check_trained_on, check_trusted, unchanged_on_failure
 from safegain.comparison import certify
 from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model
 from safegain.hypergradient import Engine
@@ -31,6 +35,8 @@ from safegain.safeness import Bootstrap, Safeness
 from safegain.splits import drawn_from, everywhere, rank_rows, trusted_rows
 from safegain.trained import TrainedModel
 from safegain.training import Data, Outcome, Settings, run
+
+_DO_NOT_MATTER = {"checkpoint", "callbacks", "verbose"}  # to what a run ends with
 
 
 class PGS(BaseEstimator, ABC):
@@ -56,6 +62,7 @@ class PGS(BaseEstimator, ABC):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "selection_fraction": [Interval(Real, 0, 1, closed="left"), None],
         "recipe": [Recipe, None],
+        "checkpoint": [str, os.PathLike, None],
         "callbacks": [list, tuple, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -89,6 +96,7 @@ class PGS(BaseEstimator, ABC):
         validation_fraction: float = 0.2,
         selection_fraction: float | None = None,
         recipe: Recipe | None = None,
+        checkpoint: str | os.PathLike | None = None,
         callbacks: list[Callback] | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -116,6 +124,7 @@ class PGS(BaseEstimator, ABC):
         self.validation_fraction = validation_fraction
         self.selection_fraction = selection_fraction
         self.recipe = recipe
+        self.checkpoint = checkpoint
         self.callbacks = callbacks
         self.verbose = verbose
         self.random_state = random_state
@@ -142,15 +151,34 @@ class PGS(BaseEstimator, ABC):
         ranks = current_ranks()
         if ranks.size > 1 and self.search_space != "free":
             raise ValueError(
-                f"search_space: {self.search_space!r} keeps all rows in one process, and this is one of {ranks.size} of a "
-                "process group; use search_space='free'"
+                f"search_space: {self.search_space!r} keeps all rows in one process, and this is one of {ranks.size} "
+                "of a process group; use search_space='free'"
             )
         random = ranks.gather(check_random_state(self.random_state))[0]
         rows, labels = self._rows(X, reset=True), self._labels_of(y, ranks)
         if len(labels) != rows.shape[0]:
             raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
-        mask = trusted_rows(trusted, labels, self.validation_fraction, random)
         groups = check_groups(groups, len(labels))
+        with opened_checkpoint(
+            self.checkpoint, partial(self._fingerprint, rows, labels, trusted), random, ranks
+        ) as kept:
+            random = random if kept is None else kept.random_state
+            self._learn(rows, labels, trusted, groups, random, kept)
+            if kept is not None:
+                kept.remove()
+        return self
+
+    def _learn(
+        self,
+        rows: Rows,
+        labels: Labels,
+        trusted: Any,
+        groups: np.ndarray | None,
+        random: np.random.RandomState,
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        ranks = labels.ranks
+        mask = trusted_rows(trusted, labels, self.validation_fraction, random)
         aside = self._set_aside(labels, mask, groups, random)
         labels = labels.standardised_without(aside)
         check_trained_on(labels, mask)
@@ -161,13 +189,24 @@ class PGS(BaseEstimator, ABC):
             callbacks = list(self.callbacks or ())
             if self.verbose and self.search_space != "auto" and ranks.rank == 0:
                 callbacks.append(stack.enter_context(ProgressBar(self.n_outer)))
-            outcome = self._search(data, settings, random, callbacks, labels)
+            outcome = self._search(data, settings, random, callbacks, labels, checkpoint)
         self.certificate_ = None
         if self._certify is not None:
             outcome = self._certified(outcome, settings, labels, rows, mask, aside, groups)
         self._store(outcome, settings, labels, mask)
         self.held_out_, self.set_aside_ = held, aside
-        return self
+
+    def _fingerprint(self, rows: Rows, labels: Labels, trusted: Any) -> str:
+        """Which run this is: settings that matter, rows, labels and trusted rows."""
+        settings = {key: value for key, value in self.get_params().items() if key not in _DO_NOT_MATTER}
+        if isinstance(self.random_state, np.random.RandomState):
+            settings["random_state"] = "a generator"
+        if isinstance(self.model, torch.nn.Module):
+            weights = [p.detach().cpu().double().sum().item() for p in self.model.parameters()]
+            settings["model"] = (str(self.model), weights)
+        given = rows if not scipy.sparse.issparse(rows) else rows @ np.sqrt(np.arange(1, rows.shape[1] + 1))
+        mask = np.zeros(len(labels), bool) if trusted is None else check_trusted(trusted, labels)
+        return fingerprint(settings, [given, labels.numbers, mask], labels.ranks)
 
     @property
     def _certify(self) -> Certify | None:
@@ -230,7 +269,7 @@ class PGS(BaseEstimator, ABC):
             raise ValueError(f"eps1: the weights of {n} weak rows cannot sum to {self.eps1}; give at most {n}")
         name = self._model_name
         kind = name if isinstance(name, str) else "module"
-        inputs = fit_inputs(data.X, model=kind, scaling=self.scaling)
+        inputs = fit_inputs(data.X, model=kind, scaling=self.scaling, ranks=data.ranks)
         n_classes = None if labels.classes is None else len(labels.classes)
         n_hidden = self._recipe.n_hidden if self._by_recipe else self.n_hidden
         model = make_model(name, data.X, inputs, n_hidden=n_hidden, n_classes=n_classes)
@@ -260,10 +299,19 @@ class PGS(BaseEstimator, ABC):
         random: np.random.RandomState,
         callbacks: list[Callback],
         labels: Labels,
+        checkpoint: Checkpoint | None,
     ) -> Outcome:
         if self.search_space == "auto":
             return self._auto(data, settings, random, callbacks, labels.scale)
-        return run(data, settings, random=random, reference=self.reference, callbacks=callbacks, unit=labels.scale)
+        return run(
+            data,
+            settings,
+            random=random,
+            reference=self.reference,
+            callbacks=callbacks,
+            unit=labels.scale,
+            checkpoint=checkpoint,
+        )
 
     @abstractmethod
     def _auto(

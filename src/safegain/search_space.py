@@ -27,6 +27,8 @@ class Point:
 
 
 class SearchSpace(ABC):
+    by_row = False  # its parameters have one entry for each row
+
     @abstractmethod
     def start(self) -> Parameters: ...
 
@@ -60,6 +62,7 @@ class Free(SearchSpace):
     given: Tensor | None = None  # (n,) int64
     free: Tensor | None = None  # (n,) bool
     ranks: Ranks = ALONE
+    by_row = True
 
     def start(self) -> Parameters:
         return self.project((self._take(self.origin.w), self._take(self.origin.Q)))

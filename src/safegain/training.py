@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from safegain.checkpoint import Checkpoint
 from safegain.configure import make_engine, make_solver
 from safegain.evidence import Known, choose_features, find_evidence
 from safegain.hypergradient import Engine
@@ -95,6 +96,7 @@ def run(
     reference: str = "raw",
     callbacks: Sequence[Callback] = (),
     unit: float = 1.0,
+    checkpoint: Checkpoint | None = None,
 ) -> Outcome:
     """The search of the paper, against the model on raw labels; then its best iterate against the reference.
 
@@ -120,6 +122,7 @@ def run(
         learning_rate=settings.lr_outer,
         first=start.raw if start.at_raw else None,
         callbacks=callbacks,
+        checkpoint=checkpoint,
     )
     references = {"raw": start.raw.theta}
     if reference != "raw":

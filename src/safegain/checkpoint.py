@@ -1,0 +1,214 @@
+"""Checkpoints: what a killed run needs to go on, and to end with the bits it would have ended with.
+
+    folder/run.json                      which run this is, and the state of its random generator when it began
+    folder/step-7.rank-0-of-2.safetensors    the outer loop after step 7, with this rank's rows
+
+Files appear whole or not at all (written beside, flushed to disk, renamed), and a step counts once every rank has
+written it; the step before it is kept until then. Tensors by row may be read by another number of ranks than wrote
+them. Nothing in a checkpoint is executed.
+"""
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from safegain.ranks import Ranks
+
+FORMAT = 1
+_NAME = re.compile(r"step-(\d+)\.rank-(\d+)-of-(\d+)\.safetensors")
+
+Tensors = dict[str, Tensor]
+
+
+class CheckpointError(ValueError):
+    """A checkpoint folder that cannot be used, with what to do about it."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    by_row: Tensors  # this rank's rows
+    shared: Tensors  # the same on every rank
+    facts: dict[str, Any]  # what JSON holds
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    folder: Path
+    random_state: np.random.RandomState  # as it was when the run began
+    ranks: Ranks
+
+    def save(self, step: int, saved: Saved) -> None:
+        name = f"step-{step}.rank-{self.ranks.rank}-of-{self.ranks.size}.safetensors"
+        tensors = {f"row.{key}": value for key, value in saved.by_row.items()}
+        tensors |= {f"all.{key}": value for key, value in saved.shared.items()}
+        # A file holds each tensor by itself: views and tensors that share memory become copies.
+        whole = {key: value.clone(memory_format=torch.contiguous_format) for key, value in tensors.items()}
+        with _written(self.folder / name) as beside:
+            save_file(whole, beside, metadata={"facts": json.dumps(saved.facts)})
+        self.ranks.count(1)  # everyone has written
+        for old, files in self._steps().items():
+            if old[0] < step and self.ranks.rank == 0:
+                for file in files.values():
+                    file.unlink(missing_ok=True)
+
+    def load(self, like: Mapping[str, Tensor]) -> Saved | None:
+        """The last step that is complete; `like` has a tensor of this rank's rows for each tensor by row."""
+        complete = {key: files for key, files in self._steps().items() if len(files) == key[1]}
+        last = max(self.ranks.gather(max(complete, default=(-1, 0))))
+        if last not in complete:
+            return None
+        counts = {name: self.ranks.gather(len(rows)) for name, rows in like.items()}
+        files = [complete[last][rank] for rank in range(last[1])]
+        by_row = {
+            name: _rows(files, f"row.{name}", sum(here[: self.ranks.rank]), len(like[name]))
+            for name, here in counts.items()
+        }
+        with _opened(files[0]) as file:
+            shared = {key[4:]: file.get_tensor(key) for key in file.keys() if key.startswith("all.")}  # noqa: SIM118
+            return Saved(by_row, shared, json.loads(file.metadata()["facts"]))
+
+    def remove(self) -> None:
+        """The run has ended well, and its checkpoints with it."""
+        self.ranks.count(1)  # nobody is still reading
+        if self.ranks.rank == 0:
+            for files in self._steps().values():
+                for file in files.values():
+                    file.unlink()
+            (self.folder / "run.json").unlink()
+
+    def _steps(self) -> dict[tuple[int, int], dict[int, Path]]:
+        """(step, number of ranks) -> rank -> file"""
+        found: dict[tuple[int, int], dict[int, Path]] = {}
+        for file in self.folder.iterdir():
+            if match := _NAME.fullmatch(file.name):
+                step, rank, size = map(int, match.groups())
+                found.setdefault((step, size), {})[rank] = file
+        return found
+
+
+@contextmanager
+def opened_checkpoint(
+    folder: str | os.PathLike | None, name_run: Callable[[], str], random: np.random.RandomState, ranks: Ranks
+) -> Iterator[Checkpoint | None]:
+    """The checkpoint of this run in `folder`: a new one, or one that a killed run has left there."""
+    if folder is None:
+        yield None
+        return
+    path, fingerprint = Path(folder), name_run()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with open(path / f"rank-{ranks.rank}.lock", "w") as lock:
+            _lock(lock, path)
+            manifest = path / "run.json"
+            if ranks.rank == 0 and not manifest.exists():
+                with _written(manifest) as beside:
+                    beside.write_text(json.dumps(_manifest(fingerprint, random)))
+            ranks.count(1)  # the manifest is there
+            yield Checkpoint(path, _same_run(manifest, fingerprint), ranks)
+    except OSError as error:
+        raise CheckpointError(f"checkpoint: cannot use {path}: {error.strerror or error}") from error
+
+
+def fingerprint(settings: Mapping[str, Any], arrays: Sequence[np.ndarray], ranks: Ranks) -> str:
+    """What tells one run from another: settings, and sums over the bits of all rows, wherever these are."""
+    first_row, sums = sum(ranks.gather(len(arrays[0]))[: ranks.rank]), [0] * len(arrays)
+    for i, array in enumerate(arrays):
+        for start in range(0, len(array), 8192):
+            block = np.ascontiguousarray(array[start : start + 8192])
+            word = next(word for word in (np.uint64, np.uint32, np.uint8) if block.itemsize % word().itemsize == 0)
+            bits = block.reshape(len(block), -1).view(word).astype(np.uint64, copy=False)
+            column = np.arange(1, 2 * bits.shape[1], 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+            row = np.arange(first_row + start, first_row + start + len(block), dtype=np.uint64)
+            sums[i] += int(((bits * column).sum(axis=1) * (2 * row + np.uint64(1))).sum())
+    totals = [sum(here) % 2**64 for here in zip(*ranks.gather(sums), strict=True)]
+    return json.dumps({**{key: repr(value) for key, value in settings.items()}, "rows": totals}, sort_keys=True)
+
+
+def _manifest(fingerprint: str, random: np.random.RandomState) -> dict[str, Any]:
+    state: Any = random.get_state(legacy=False)
+    state["state"]["key"] = state["state"]["key"].tolist()
+    return {"format": FORMAT, "fingerprint": fingerprint, "random_state": state}
+
+
+def _same_run(manifest: Path, fingerprint: str) -> np.random.RandomState:
+    try:
+        found = json.loads(manifest.read_text())
+        version, owner, state = found["format"], found["fingerprint"], found["random_state"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"checkpoint: {manifest} is damaged; remove {manifest.parent} to start over") from error
+    if version != FORMAT:
+        raise CheckpointError(f"checkpoint: {manifest} has format {version}, this version reads {FORMAT}; start over")
+    if owner != fingerprint:
+        theirs, ours = json.loads(owner), json.loads(fingerprint)
+        differ = sorted(key for key in theirs.keys() | ours.keys() if theirs.get(key) != ours.get(key))
+        raise CheckpointError(
+            f"checkpoint: {manifest.parent} belongs to a run with other {', '.join(differ)}; give another folder, or "
+            "remove it to start over"
+        )
+    random = np.random.RandomState()
+    random.set_state(state)
+    return random
+
+
+def _lock(lock: Any, folder: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise CheckpointError(
+            f"checkpoint: another run is using {folder}; give each run a folder of its own"
+        ) from error
+
+
+@contextmanager
+def _written(file: Path) -> Iterator[Path]:
+    """A path beside `file` to write to, which then takes its place, whole and on the disk."""
+    beside = file.with_name(f"{file.name}.part")
+    try:
+        yield beside
+        with open(beside, "rb+") as written:
+            os.fsync(written.fileno())
+        os.replace(beside, file)
+    finally:
+        beside.unlink(missing_ok=True)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    try:
+        with safe_open(file, framework="pt") as tensors:
+            yield tensors
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise CheckpointError(
+            f"checkpoint: {file} is damaged ({error}); remove it, and the run goes on from an earlier step"
+        ) from error
+
+
+def _rows(files: Sequence[Path], name: str, first: int, count: int) -> Tensor:
+    """Rows first .. first + count of a tensor whose rows lie in several files, one after the other."""
+    parts: list[Tensor] = []
+    for path in files:
+        with _opened(path) as file:
+            rows = file.get_slice(name)
+            length = rows.get_shape()[0]
+            begin, end = max(0, min(first, length)), max(0, min(first + count, length))
+            if begin < end or not parts:
+                parts.append(rows[begin:end])
+        first -= length
+    return torch.cat(parts)

@@ -1,0 +1,97 @@
+"""One process of a run over several: `python ranks_worker.py FOLDER CASE`, with RANK and WORLD_SIZE in the environment.
+
+Fits on its share of the rows and writes what it found to FOLDER/CASE.RANK.npz, or the error to CASE.RANK.error.
+"""
+
+import os
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from sklearn.datasets import load_diabetes, load_digits
+
+from safegain import PerClass, PGSClassifier, PGSRegressor
+
+LETTERS = np.array(list("abcdefghij"))
+
+
+def digits() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    X, y = load_digits(return_X_y=True)
+    random = np.random.default_rng(0)
+    trusted = random.random(len(y)) < 0.2
+    wrong = ~trusted & (random.random(len(y)) < 0.4)
+    return X, np.where(wrong, (y + 1) % 10, y), trusted
+
+
+def sorted_strings() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    X, y, trusted = digits()
+    order = np.argsort(y, kind="stable")  # no rank has a row of every class
+    return X[order], LETTERS[y[order]], trusted[order]
+
+
+def half_labelled() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    X, y, trusted = digits()
+    return X, np.where(trusted | (np.arange(len(y)) % 2 == 0), y, -1), trusted
+
+
+def diabetes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    X, y = load_diabetes(return_X_y=True)
+    return X, y + 100 * (np.arange(len(y)) % 2), np.arange(len(y)) % 4 == 0
+
+
+SEARCH = {"search_space": "free", "reference": "raw", "random_state": 0}
+CASES = {
+    "softmax": (lambda: PGSClassifier("softmax", n_outer=4, certify=0.1, eps2=0.3, **SEARCH), digits),
+    "network": (lambda: PGSClassifier("mlp", n_inner=40, lr_inner=0.1, n_outer=3, eps2=0.2, **SEARCH), digits),
+    "batches": (lambda: PGSClassifier("mlp", n_inner=60, lr_inner=0.1, n_outer=3, batch_size=100, **SEARCH), digits),
+    "strings": (lambda: PGSClassifier("softmax", n_outer=3, safeness=PerClass(), **SEARCH), sorted_strings),
+    "unlabelled": (lambda: PGSClassifier("softmax", n_outer=3, **SEARCH), half_labelled),
+    "ridge": (lambda: PGSRegressor(n_outer=6, certify=0.1, **SEARCH), diabetes),
+    "references": (lambda: PGSRegressor(n_outer=3, **{**SEARCH, "reference": "best"}), diabetes),
+    "auto": (lambda: PGSRegressor(random_state=0), diabetes),
+}
+
+
+def fit(case: str, rank: int, size: int, **settings: object) -> dict[str, np.ndarray]:
+    make, data = CASES[case]
+    X, y, trusted = data()
+    mine = slice(len(y) * rank // size, len(y) * (rank + 1) // size)
+    model = make().set_params(**settings).fit(X[mine], y[mine], trusted=trusted[mine])
+    return {
+        "w": model.sample_weight_,
+        "Q": getattr(model, "label_distribution_", getattr(model, "label_shift_", None)),
+        "corrected": model.corrected_labels_.astype(str),
+        "theta": model.model_.theta.numpy(),
+        "reference": model.reference_model_.theta.numpy(),
+        "masks": np.stack([model.held_out_, model.set_aside_], axis=1),
+        "status": np.array([model.safeness_.status]),
+        "certificate": np.array([str(model.certificate_)]),
+    }
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    folder, cases = Path(sys.argv[1]), sys.argv[2:]
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    rendezvous = f"file://{folder}/rendezvous"
+    dist.init_process_group("gloo", init_method=rendezvous, rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    for case in cases:
+        dies = case.startswith("dies:")
+        settings: dict = {}
+        if dies or case.startswith("resumes:"):
+            case, settings["checkpoint"] = case.split(":")[1], folder / "checkpoint"
+        if dies and rank == size - 1:
+            settings["callbacks"] = [lambda record, _: os._exit(9) if record["step"] == 2 else None]
+        try:
+            np.savez(folder / f"{case}.{rank}.npz", **fit(case, rank, size, **settings))
+        except Exception as error:
+            (folder / f"{case}.{rank}.error").write_text(f"{type(error).__name__}: {error}")
+            raise SystemExit(1) from error
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

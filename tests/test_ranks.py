@@ -1,0 +1,265 @@
+"""Rows split over processes: the same answer as one process, and a clear end when one of them dies."""
+
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from ranks_worker import CASES, fit
+
+from safegain import PGSRegressor
+from safegain.checkpoint import CheckpointError
+from safegain.labels import classification_labels, regression_labels
+from safegain.projections import ball, budgeted_simplex_rows, capped_box
+from safegain.ranks import ALONE, Ranks
+from safegain.search_space import Point, violation
+
+WORKER = Path(__file__).with_name("ranks_worker.py")
+
+
+@dataclass(frozen=True)
+class Threads(Ranks):
+    """Ranks that are threads: what they say to each other goes through a list."""
+
+    said: list = field(default_factory=list)
+    barrier: threading.Barrier = None
+
+    def gather(self, thing):
+        self.barrier.wait()
+        self.said[self.rank] = thing
+        self.barrier.wait()
+        return list(self.said)
+
+    def _reduce(self, part, how):
+        everyone = torch.stack(self.gather(part.clone()))
+        how = {"RedOpType.SUM": lambda t: t.sum(dim=0), "RedOpType.MAX": lambda t: t.amax(dim=0)}[str(how)]
+        return part.copy_(how(everyone))
+
+
+def in_threads(size, work):
+    """work(ranks) of every rank, in order."""
+    said, barrier, results = [None] * size, threading.Barrier(size, timeout=30), [None] * size
+
+    def run(rank):
+        try:
+            results[rank] = work(Threads(rank, size, said, barrier))
+        except Exception:
+            barrier.abort()
+            raise
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def cuts(n, size):
+    """Uneven shares; the second rank has nothing."""
+    ends = [0, n // 3, n // 3, *np.linspace(n // 3, n, size - 1).astype(int)[1:]]
+    return [slice(a, b) for a, b in itertools.pairwise(ends)]
+
+
+@pytest.mark.parametrize("n", [50, 200_000])
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_projections_over_ranks_equal_those_of_one(n, scale):
+    generator = torch.Generator().manual_seed(0)
+    z = scale * torch.randn(n, dtype=torch.float64, generator=generator)
+    Z = scale * torch.randn(n // 10, 4, dtype=torch.float64, generator=generator)
+    given = torch.randint(4, (len(Z),), generator=generator)
+    size = 3
+    parts, rows = cuts(n, size), cuts(len(Z), size)
+    found = in_threads(size, lambda r: capped_box(z[parts[r.rank]], least_sum=0.8 * n, ranks=r))
+    torch.testing.assert_close(torch.cat(found), capped_box(z, least_sum=0.8 * n), rtol=0, atol=1e-9)
+    found = in_threads(size, lambda r: budgeted_simplex_rows(Z[rows[r.rank]], given[rows[r.rank]], budget=0.2, ranks=r))
+    torch.testing.assert_close(torch.cat(found), budgeted_simplex_rows(Z, given, budget=0.2), rtol=0, atol=1e-9)
+    found = in_threads(size, lambda r: ball(z[parts[r.rank]], radius=3.0, ranks=r))
+    torch.testing.assert_close(torch.cat(found), ball(z, radius=3.0), rtol=1e-12, atol=0)
+
+
+def test_violation_over_ranks():
+    w, Q = torch.tensor([0.5, 1.2, 0.1, 0.0]).double(), torch.tensor([[0.9, 0.2], [1, 0], [0.5, 0.5], [0, 1]]).double()
+    given, rows = torch.tensor([0, 0, 1, 1]), [slice(0, 1), slice(1, 4)]
+    cases = [(Q, 1.0, 1.0, given), (Q, 4.0, 1.0, given), (Q, 0.0, 0.05, given), (w, 0.0, 0.5, None)]
+    for labels, eps1, eps2, kept in cases:
+
+        def found(ranks, labels=labels, eps1=eps1, eps2=eps2, kept=kept):
+            mine = rows[ranks.rank]
+            return violation(Point(w[mine], labels[mine]), eps1, eps2, None if kept is None else kept[mine], ranks)
+
+        assert in_threads(2, found) == [pytest.approx(violation(Point(w, labels), eps1, eps2, kept))] * 2
+
+
+def test_labels_have_the_classes_and_units_of_all_ranks():
+    y = np.array(["b", "a", None, "c", "b"], dtype=object)
+    whole = classification_labels(y)
+    parts = in_threads(2, lambda r: classification_labels(y[:2] if r.rank == 0 else y[2:], r))
+    assert [part.classes.tolist() for part in parts] == [whole.classes.tolist()] * 2
+    assert np.concatenate([part.numbers for part in parts]).tolist() == whole.numbers.tolist()
+    y = np.array([1.0, 5.0, np.nan, 1e6, 3.0])
+    whole = regression_labels(y)
+    parts = in_threads(2, lambda r: regression_labels(y[:3] if r.rank == 0 else y[3:], r))
+    np.testing.assert_allclose(np.concatenate([part.numbers for part in parts]), whole.numbers, rtol=1e-12)
+
+
+def start(folder, size, *cases):
+    environment = {**os.environ, "WORLD_SIZE": str(size), "OMP_NUM_THREADS": "1"}
+    return [
+        subprocess.Popen(
+            [sys.executable, str(WORKER), str(folder), *cases],
+            env={**environment, "RANK": str(rank)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(size)
+    ]
+
+
+def finish(processes, seconds=240):
+    return [(process.communicate(timeout=seconds)[1], process.returncode) for process in processes]
+
+
+def joined(folder, case, size):
+    parts = [np.load(folder / f"{case}.{rank}.npz") for rank in range(size)]
+    by_row = {key: np.concatenate([part[key] for part in parts]) for key in ("w", "Q", "corrected", "masks")}
+    for key in ("theta", "reference", "status", "certificate"):
+        assert all((part[key] == parts[0][key]).all() for part in parts), f"{key} differs between ranks"
+        by_row[key] = parts[0][key]
+    return by_row
+
+
+def relative(a, b):
+    return np.abs(a - b).max() / max(np.abs(b).max(), 1e-300)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_the_result_does_not_depend_on_the_number_of_ranks(tmp_path, size):
+    cases = [case for case in CASES if case != "auto"]
+    for error, code in finish(start(tmp_path, size, *cases)):
+        assert code == 0, error
+    for case in cases:
+        found, alone = joined(tmp_path, case, size), fit(case, 0, 1)
+        for key in ("w", "Q", "theta", "reference"):
+            assert relative(found[key], alone[key]) <= 1e-6, (case, key)
+        assert (found["masks"] == alone["masks"]).all(), case
+        if case != "ridge" and case != "references":  # numbers, equal up to rounding
+            assert (found["corrected"] == alone["corrected"]).all(), case
+        assert found["status"][0].split("margin")[0] == alone["status"][0].split("margin")[0], case
+
+
+def test_a_rank_that_dies_ends_the_run_and_its_checkpoint_goes_on(tmp_path):
+    began = time.perf_counter()
+    (error, code), (_, died) = finish(start(tmp_path, 2, "dies:softmax"))
+    assert died == 9
+    assert code == 1, error
+    assert time.perf_counter() - began < 60
+    message = (tmp_path / "softmax.0.error").read_text()
+    assert message.startswith("RankLost: rank 0 of 2: another process")
+    assert "checkpoint" in message
+    kept = tmp_path / "copy"
+    kept.mkdir()
+    subprocess.run(["cp", "-r", str(tmp_path / "checkpoint"), str(kept)], check=True)
+    (tmp_path / "rendezvous").unlink(missing_ok=True)
+    for error, code in finish(start(tmp_path, 2, "resumes:softmax", "softmax")):
+        assert code == 0, error
+    assert not list((tmp_path / "checkpoint").glob("step*")), "a run that has ended well needs no checkpoint"
+    # Two ranks again: `softmax` above ran without a checkpoint, after the resumed run had written the same names.
+    whole = joined(tmp_path, "softmax", 2)
+    alone = fit("softmax", 0, 1, checkpoint=kept / "checkpoint")  # one process goes on where two had stopped
+    assert relative(alone["w"], whole["w"]) <= 1e-6
+    assert relative(alone["Q"], whole["Q"]) <= 1e-6
+
+
+def test_what_several_processes_cannot_do_is_said(tmp_path):
+    for error, code in finish(start(tmp_path, 2, "auto")):
+        assert code == 1, error
+    for rank in range(2):
+        assert "search_space: 'auto' keeps all rows in one process" in (tmp_path / f"auto.{rank}.error").read_text()
+
+
+def diabetes_fit(folder, **settings):
+    make, data = CASES["ridge"]
+    X, y, trusted = data()
+    return make().set_params(checkpoint=folder, **settings).fit(X, y, trusted=trusted)
+
+
+class Killed(Exception):
+    pass
+
+
+def kill_at(step):
+    def callback(record, _):
+        if record["step"] == step:
+            raise Killed
+
+    return callback
+
+
+@pytest.mark.parametrize("random_state", [0, None])
+def test_a_resumed_run_ends_with_the_same_bits(tmp_path, random_state):
+    seen = []
+    settings = {"random_state": random_state, "certify": None}
+    for step in (1, 4):
+        with pytest.raises(Killed):
+            diabetes_fit(tmp_path, callbacks=[lambda r, c: seen.append((r["step"], c)), kill_at(step)], **settings)
+    resumed = diabetes_fit(tmp_path, callbacks=[lambda r, c: seen.append((r["step"], c))], **settings)
+    assert [step for step, _ in seen] == [0, 1, 1, 2, 3, 4, 4, 5, 6]
+    assert [record["step"] for record in resumed.history_] == list(range(7))
+    if random_state == 0:
+        whole = diabetes_fit(None, random_state=0, certify=None)
+        assert (resumed.sample_weight_ == whole.sample_weight_).all()
+        assert (resumed.label_shift_ == whole.label_shift_).all()
+        assert resumed.model_.theta.equal(whole.model_.theta)
+        assert str(resumed.safeness_) == str(whole.safeness_)
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    with pytest.raises(Killed):
+        diabetes_fit(tmp_path, callbacks=[kill_at(2)])
+    with pytest.raises(CheckpointError, match="other lr_outer"):
+        diabetes_fit(tmp_path, lr_outer=0.1)
+    make, data = CASES["ridge"]
+    X, y, trusted = data()
+    with pytest.raises(CheckpointError, match="other rows"):
+        make().set_params(checkpoint=tmp_path).fit(X, np.roll(y, 1), trusted=trusted)
+    diabetes_fit(tmp_path)
+
+
+def test_damaged_and_unusable_folders_are_named(tmp_path):
+    with pytest.raises(Killed):
+        diabetes_fit(tmp_path, callbacks=[kill_at(3)])
+    (last,) = tmp_path.glob("step-*")
+    whole = last.read_bytes()
+    last.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(CheckpointError, match="is damaged"):
+        diabetes_fit(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"run\.json is damaged"):
+        diabetes_fit(tmp_path)
+    with pytest.raises(CheckpointError, match="cannot use"):
+        diabetes_fit(tmp_path / "run.json" / "below")
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path):
+    def inner(record, _):
+        with pytest.raises(CheckpointError, match="another run is using"):
+            diabetes_fit(tmp_path)
+        return True
+
+    diabetes_fit(tmp_path, callbacks=[inner])
+
+
+def test_one_process_says_nothing():
+    assert ALONE.gather("x") == ["x"]
+    assert ALONE.count(3) == 3
+    part = torch.ones(2)
+    assert ALONE.sum(part) is part
+    assert PGSRegressor().get_params()["checkpoint"] is None
