@@ -5,14 +5,11 @@ multiples of the bytes of X; it is measured in a process of its own. The weak ro
 leaves them, and are not copied; scattered ones are, which costs one more multiple.
 """
 
-import re
-import statistics
-import subprocess
-import sys
-import time
-from pathlib import Path
+from functools import partial
 
 import numpy as np
+
+from benchmarks.measure import compare, in_process, peak_bytes, row
 
 N_ROWS, N_COLUMNS, N_OUTER = 1_000_000, 50, 20
 
@@ -28,41 +25,28 @@ def make_rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def run() -> list[dict]:
     from sklearn.linear_model import Ridge
 
-    from safegain import PGSRegressor
-
     X, y, trusted = make_rows()
-    ratios = []
-    for _ in range(3):
-        began = time.perf_counter()
-        Ridge(solver="cholesky").fit(X, y)
-        middle = time.perf_counter()
-        PGSRegressor(search_space="free", reference="raw", n_outer=N_OUTER, random_state=0).fit(X, y, trusted=trusted)
-        ratios.append((time.perf_counter() - middle) / (middle - began))
-    peak = float(subprocess.run([sys.executable, "-m", __name__], capture_output=True, text=True, check=True).stdout)
+    name = "ridge PGS, n=1e6, d=50, 20 outer steps / Ridge(cholesky)"
+    unit = partial(Ridge(solver="cholesky").fit, X, y)
     return [
-        _row("ridge PGS, n=1e6, d=50, 20 outer steps / Ridge(cholesky)", ratios, 40),
-        _row("its peak memory / bytes of X", [peak], 3),
+        compare(name, partial(_fit, X, y, trusted), unit, bar=40, repeats=3),
+        row("its peak memory / bytes of X", [in_process(__name__)], bar=3),
     ]
 
 
-def _row(name: str, ratios: list[float], bar: float) -> dict:
-    ratio = statistics.median(ratios)
-    return {"name": name, "ratio": ratio, "low": min(ratios), "high": max(ratios), "bar": bar, "met": ratio <= bar}
+def _fit(X: np.ndarray, y: np.ndarray, trusted: np.ndarray) -> None:
+    from safegain import PGSRegressor
+
+    PGSRegressor(search_space="free", reference="raw", n_outer=N_OUTER, random_state=0).fit(X, y, trusted=trusted)
 
 
 def _peak() -> float:
-    from safegain import PGSRegressor
+    from safegain import PGSRegressor  # noqa: F401
 
-    before = _peak_bytes()
+    before = peak_bytes()
     X, y, trusted = make_rows()
-    PGSRegressor(search_space="free", reference="raw", n_outer=N_OUTER, random_state=0).fit(X, y, trusted=trusted)
-    return (_peak_bytes() - before) / X.nbytes
-
-
-def _peak_bytes() -> int:
-    # Not getrusage: its ru_maxrss begins with the peak of the process that started this one.
-    (line,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    return int(line) * 1024
+    _fit(X, y, trusted)
+    return (peak_bytes() - before) / X.nbytes
 
 
 if __name__ == "__main__":
