@@ -1,0 +1,124 @@
+"""Rows split over processes, one thread each: is the answer the same, how much faster, how much smaller?
+
+`python -m benchmarks.ranks` prints strong scaling (the same rows on more ranks) and weak scaling (as many rows for
+each rank); `python -m benchmarks.ranks worker ...` is one process of a run.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import peak_bytes, row
+
+SIZES = {"softmax": (200_000, 100), "network": (7_000, 784)}
+N_TRUSTED = 1_000
+
+
+def estimator(kind: str):
+    from safegain import PGSClassifier
+
+    search = {"search_space": "free", "reference": "raw", "random_state": 0}
+    if kind == "softmax":
+        return PGSClassifier("softmax", n_outer=5, **search)
+    return PGSClassifier("mlp", n_inner=100, lr_inner=0.1, n_outer=2, **search)
+
+
+def rows(kind: str, n: int, mine: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """This rank's part of n rows: the same rows for any number of ranks, made in pieces of their own seed."""
+    d, piece = SIZES[kind][1], 1_000
+    centres = np.random.default_rng(0).standard_normal((10, d)) * 2 / d**0.5
+    parts = []
+    for i in range(mine.start // piece, -(-mine.stop // piece)):
+        random = np.random.default_rng(i + 1)
+        true = random.integers(10, size=piece)
+        X = centres[true] + random.standard_normal((piece, d)) / 2
+        y = np.where(random.random(piece) < 0.5, true, random.integers(10, size=piece))
+        trusted = np.arange(piece) % max(7, n // N_TRUSTED) == 0
+        parts.append((X, np.where(trusted, true, y), trusted))
+    first = mine.start // piece * piece
+    X, y, trusted = (np.concatenate(part)[mine.start - first : mine.stop - first] for part in zip(*parts, strict=True))
+    return X.astype(np.float32) if kind == "network" else X, y, trusted
+
+
+def worker(kind: str, n: int, folder: Path) -> None:
+    import torch.distributed as dist
+
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if size > 1:
+        rendezvous = f"file://{folder}/rendezvous"
+        dist.init_process_group("gloo", init_method=rendezvous, rank=rank, world_size=size)
+    before = peak_bytes()
+    X, y, trusted = rows(kind, n, slice(n * rank // size, n * (rank + 1) // size))
+    model = estimator(kind)
+    began = time.perf_counter()
+    model.fit(X, y, trusted=trusted)
+    spent = time.perf_counter() - began
+    np.savez(folder / f"{rank}.npz", w=model.sample_weight_, Q=model.label_distribution_)
+    facts = {"seconds": spent, "rows": len(y), "bytes": peak_bytes() - before}
+    (folder / f"{rank}.json").write_text(json.dumps(facts))
+    if size > 1:
+        dist.barrier()
+        dist.destroy_process_group()
+
+
+def fit(kind: str, n: int, size: int) -> dict:
+    """One run over `size` processes: the slowest one's time, the largest one's memory, and all of (w, Q)."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", __spec__.name, "worker", kind, str(n), folder]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "WORLD_SIZE": str(size)}
+        started = [subprocess.Popen(command, env={**environment, "RANK": str(rank)}) for rank in range(size)]
+        if sum(process.wait() for process in started):
+            raise RuntimeError(f"a process of {kind} on {size} ranks failed; its output says why")
+        facts = [json.loads((Path(folder) / f"{rank}.json").read_text()) for rank in range(size)]
+        arrays = [np.load(Path(folder) / f"{rank}.npz") for rank in range(size)]
+        return {
+            "seconds": max(fact["seconds"] for fact in facts),
+            "bytes": max(fact["bytes"] for fact in facts),
+            "rows": max(fact["rows"] for fact in facts),
+            "w": np.concatenate([part["w"] for part in arrays]),
+            "Q": np.concatenate([part["Q"] for part in arrays]),
+        }
+
+
+def run(*, repeats: int = 3, shrink: int = 1) -> list[dict]:
+    found = []
+    for kind, (full, d) in SIZES.items():
+        n = full // shrink
+        pairs = [(fit(kind, n, 1), fit(kind, n, 2)) for _ in range(repeats)]
+        one, two = pairs[0]
+        apart = max(float(np.abs(one[key] - two[key]).max() / np.abs(one[key]).max()) for key in ("w", "Q"))
+        name = f"{kind}, n={n:,}, d={d}"
+        found += [
+            row(f"2 ranks are this much faster than 1: {name}", _ratios(pairs, "seconds"), bar=1.6, at_least=True),
+            row(f"(w, Q) differ by, relative, x 1e-6: {name}", [apart * 1e6], bar=1.0),
+            row(f"share of the rows on a rank: {name}", [two["rows"] / one["rows"]], bar=0.5),
+            row(f"memory beyond imports, 2 ranks / 1: {name}", [1 / r for r in _ratios(pairs, "bytes")], bar=0.75),
+        ]
+    return found
+
+
+def _ratios(pairs: list[tuple[dict, dict]], key: str) -> list[float]:
+    return [one[key] / two[key] for one, two in pairs]
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["worker"]:
+        worker(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
+        return
+    print("kind      ranks     rows  seconds  against one rank")
+    for kind, (full, _) in SIZES.items():
+        alone = {n: fit(kind, n, 1)["seconds"] for n in (full // 2, full)}
+        for n, size in [(full // 2, 1), (full, 1), (full, 2)]:
+            spent = alone[n] if size == 1 else fit(kind, n, 2)["seconds"]
+            weak = f"{spent / alone[full // 2]:.2f} x the time of {full // 2:,} rows on 1" if size == 2 else ""
+            print(f"{kind:9} {size:5} {n:8,} {spent:8.1f}  {alone[n] / spent:.2f} x as fast  {weak}")
+
+
+if __name__ == "__main__":
+    main()
