@@ -1,0 +1,3 @@
+from safegain.cli import app
+
+app(prog_name="safegain")
