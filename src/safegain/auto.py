@@ -155,6 +155,7 @@ def _trainer(
         steps=settings.n_inner,
         learning_rate=settings.lr_inner,
         batch_size=settings.batch_size,
+        tol=settings.tol,
         seed=random.randint(2**31),
     )
     return SolverTrainer(lower, known, solver, theta)

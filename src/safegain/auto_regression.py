@@ -366,6 +366,7 @@ def _stack(data: Data, settings: Settings, random: np.random.RandomState) -> _St
         steps=settings.n_inner,
         learning_rate=settings.lr_inner,
         batch_size=settings.batch_size,
+        tol=settings.tol,
         seed=random.randint(2**31),
     )
     engine = make_engine(settings.engine, settings.model, solver)

@@ -10,6 +10,7 @@ from safegain.linear_algebra import largest_curvature
 from safegain.losses import SquaredError
 from safegain.lower import LowerLevel
 from safegain.models import Linear, Model, Module, TwoLayer
+from safegain.models.base import DENSE_HESSIAN
 from safegain.solvers import ClosedForm, Descent, Newton, Solver
 
 LINEAR = ("ridge", "softmax")
@@ -54,24 +55,25 @@ def make_solver(
     learning_rate: float | None,
     batch_size: int | None,
     seed: int,
+    tol: float,
 ) -> Solver:
     """The solver by name, its learning rate settled on the raw problem at the start `theta` if none is given."""
     least_squares = isinstance(lower.model, Linear) and isinstance(lower.loss, SquaredError)
     if solver == "auto":
         # Normal equations need a (d, d) matrix: for many columns, Newton's products with the rows are cheaper.
         solver = "gd" if not isinstance(lower.model, Linear) else "newton"
-        if least_squares and lower.model.forms_hessian:
+        if least_squares and lower.model.n_parameters <= DENSE_HESSIAN:
             solver = "closed-form"
     if solver == "closed-form" and not least_squares:
         raise ValueError("solver: 'closed-form' is for model='ridge'; use 'newton', 'gd' or 'adam' here")
     if solver not in RULES:
-        return ClosedForm() if solver == "closed-form" else Newton()
+        return ClosedForm() if solver == "closed-form" else Newton(tol)
     rule = RULES[solver]
     rate = learning_rate or rule.usual_rate
     if rate is None:
         # The gradient has a part in every direction that the descent will move in.
         g = lower.gradient(theta, w, Q)
-        rate = rule.share / largest_curvature(lambda v: lower.hvp(theta, w, Q, v), g)
+        rate = rule.share / largest_curvature(lower.hessian_product(theta, w, Q), g)
     return Descent(rule(rate), steps, batch_size, seed)
 
 
@@ -91,7 +93,12 @@ def _named_engine(engine: str, model: Model, solver: Solver) -> Engine:
     if engine == "auto":
         if isinstance(solver, Descent):
             return Unrolled()
-        return Cholesky() if model.forms_hessian else ConjugateGradient()
+        if isinstance(solver, ClosedForm) or (model.forms_hessian and not isinstance(model, Linear)):
+            return Cholesky()
+        engine = "cg"
+    if engine == "cg" and isinstance(solver, Newton):
+        # A gradient of size tol at the solution moves a hypergradient by about ten times that, relative to it.
+        return ConjugateGradient(tol=10 * solver.tol)
     if engine == "truncated":
         return Unrolled(last=max(1, solver.steps // 10) if isinstance(solver, Descent) else None)
     return {"cholesky": Cholesky, "cg": ConjugateGradient, "neumann": Neumann, "unrolled": Unrolled}[engine]()

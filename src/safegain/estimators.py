@@ -48,7 +48,7 @@ _PARAMETERS = """
     solver : {{"auto", "closed-form", "newton", "gd", "momentum", "rmsprop", "adam"}}, default="auto"
         How the lower level is solved{by_recipe}: "auto" is
         "closed-form" for ridge, "newton" for softmax regression, "gd" for all else, and for ridge with more than 1,500
-        columns "newton". The next three are for descents only.
+        columns "newton". The next three are for descents only, and `tol` is for "newton" only.
     n_inner : int, default=500
         Steps T of a descent.
     lr_inner : float or None, default=None
@@ -56,9 +56,13 @@ _PARAMETERS = """
         the start, a tenth of that for "momentum"; 0.001 for "rmsprop" and 0.01 for "adam".
     batch_size : int or None, default=None
         Rows in a step of a descent; None means all.
+    tol : float, default=1e-7
+        Largest entry of the lower level's gradient at which "newton" stops. Hypergradients are then right to about
+        ten times that, relative to their size.
     engine : {{"auto", "cholesky", "cg", "neumann", "unrolled", "truncated"}} or Engine, default="auto"
-        How hypergradients are computed. "auto" is "unrolled" after a descent; otherwise "cholesky", or "cg" for
-        more than 1,500 parameters. "truncated" walks back over the last tenth of the steps.
+        How hypergradients are computed. "auto" is "unrolled" after a descent; otherwise "cg", but "cholesky" after
+        "closed-form" and for a network of at most 1,500 parameters. "truncated" walks back over the last tenth of the
+        steps.
     n_outer : int, default=20
         Outer steps L; like the other arguments of the outer loop, up to `penalty`, not asked by "auto".
     lr_outer : float, default=0.06

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from safegain.linear_algebra import cholesky, conjugate_gradient, largest_curvature
+from safegain.linear_algebra import Product, cholesky, conjugate_gradient, largest_curvature
 from safegain.lower import LowerLevel
 from safegain.solvers import Descent, Solution, Solver
 
@@ -58,7 +58,7 @@ class Cholesky(Engine):
 
 @dataclass(frozen=True)
 class ConjugateGradient(Engine):
-    """Implicit, matrix-free: Hessian-vector products only."""
+    """Implicit: Hessian-vector products only, preconditioned by what the solver knows of the Hessian's inverse."""
 
     damping: float = 0.0
     tol: float = 1e-10
@@ -70,17 +70,17 @@ class ConjugateGradient(Engine):
         _check(self.max_iter >= 1, "ConjugateGradient: max_iter must be at least 1", self.max_iter)
 
     def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
+        product = _hessian_product(lower, solution, w, Q)
         solved = conjugate_gradient(
-            lambda p: lower.hvp(solution.theta, w, Q, p),
-            v,
-            damping=self.damping,
-            tol=self.tol,
-            max_iter=self.max_iter,
+            product, v, inverse=solution.inverse, damping=self.damping, tol=self.tol, max_iter=self.max_iter
         )
-        report = {"cg_residual": solved.residual, "cg_iterations": float(solved.iterations)}
+        u = solved.x
+        # One more product for the residual that u has; the recursion's own drifts away from it.
+        residual = float((product(u) + self.damping * u - v).norm() / v.norm().clamp(min=torch.finfo(v.dtype).tiny))
+        report = {"cg_residual": residual, "cg_iterations": float(solved.iterations)}
         if solved.negative_curvature is not None:
             report["negative_curvature"] = solved.negative_curvature
-        return _implicit(lower, solution, w, Q, solved.x, report)
+        return _implicit(lower, solution, w, Q, u, report)
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,13 @@ class Neumann(Engine):
         _check(self.step is None or self.step > 0, "Neumann: step must be positive or None", self.step)
 
     def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
-        def hvp(p: Tensor) -> Tensor:
-            return lower.hvp(solution.theta, w, Q, p)
-
-        step = 1 / largest_curvature(hvp, v) if self.step is None else self.step
+        product = _hessian_product(lower, solution, w, Q)
+        step = 1 / largest_curvature(product, v) if self.step is None else self.step
         term, total = v, v.clone()
         for _ in range(self.terms - 1):
-            term = term - step * hvp(term)
+            term = term - step * product(term)
             total += term
-        left = float((step * hvp(total) - v).norm() / v.norm().clamp(min=torch.finfo(v.dtype).tiny))
+        left = float((step * product(total) - v).norm() / v.norm().clamp(min=torch.finfo(v.dtype).tiny))
         report = {"neumann_residual": left, "neumann_step": step}
         return _implicit(lower, solution, w, Q, step * total, report)
 
@@ -156,6 +154,11 @@ class Unrolled(Engine):
 def _check(holds: bool, rule: str, found: object) -> None:
     if not holds:
         raise ValueError(f"{rule}, got {found}")
+
+
+def _hessian_product(lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor) -> Product:
+    """The solver's own, where it has any; (w, Q) are those that it solved for."""
+    return lower.hessian_product(solution.theta, w, Q) if solution.local is None else solution.local.hessian_product
 
 
 def _implicit(

@@ -1,10 +1,13 @@
-"""Symmetric linear systems: a guarded Cholesky factor, and conjugate gradients that report what they met."""
+"""Symmetric linear systems: a guarded Cholesky factor, conjugate gradients that report what they met, and
+approximate inverses, which a few of their steps make exact."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+Product = Callable[[Tensor], Tensor]  # of a symmetric matrix with a vector
 
 
 class IndefiniteHessian(ValueError):
@@ -29,52 +32,77 @@ def cholesky(H: Tensor, *, repair: bool = False) -> Tensor:
     )
 
 
+def factored_inverse(factor: Tensor) -> Product:
+    """v -> (factor factor')^-1 v"""
+    return lambda v: torch.cholesky_solve(v[:, None], factor)[:, 0]
+
+
+@dataclass(frozen=True)
+class Eigen:
+    """vectors diag(values) vectors', and diag(values) without vectors."""
+
+    values: Tensor
+    vectors: Tensor | None
+
+
+def kronecker_inverse(G: Eigen, S: Tensor, *, shift: float) -> Product:
+    """v -> (G (x) S + shift I)^-1 v for positive semi-definite G (d, d) and S (q, q): two small products each way."""
+    V, (values, P) = G.vectors, torch.linalg.eigh(S)
+    spectrum = G.values.clamp(min=0)[:, None] * values.clamp(min=0) + shift
+    # Directions without any curvature, where nothing is known but that CG must stay finite.
+    spectrum.clamp_(min=1e-12 * float(spectrum.max().clamp(min=1e-12)))
+
+    def apply(v: Tensor) -> Tensor:
+        B = v.view(spectrum.shape) @ P
+        B = B / spectrum if V is None else V @ ((V.T @ B) / spectrum)
+        return (B @ P.T).flatten()
+
+    return apply
+
+
 @dataclass(frozen=True)
 class Solved:
     x: Tensor
-    residual: float  # |Hx - b| / |b|
     iterations: int
     negative_curvature: float | None  # p'Hp / p'p, without damping, of the direction that ended it, if one did
 
 
 def conjugate_gradient(
-    apply: Callable[[Tensor], Tensor],
+    apply: Product,
     b: Tensor,
     *,
+    inverse: Product | None = None,
     damping: float = 0.0,
     tol: float = 1e-10,
     max_iter: int,
 ) -> Solved:
-    """x with (H + damping I) x = b for symmetric H given by its products (Hestenes and Stiefel 1952).
+    """x with |(H + damping I) x - b| <= tol |b| for symmetric H given by its products (Hestenes and Stiefel 1952).
 
-    A direction of curvature <= 0 means that H + damping I is not positive definite: the iteration ends there,
-    with what it has (b itself if it has nothing), and says so.
+    `inverse` is the preconditioner: symmetric, positive definite, and the closer to H^-1 the better. A direction of
+    curvature <= 0 means that H + damping I is not positive definite: the iteration ends there, with what it has
+    (`inverse` times b if it has nothing), and says so.
     """
-    scale = float(b.norm())
-    if scale == 0:
-        return Solved(torch.zeros_like(b), 0.0, 0, None)
+    goal = tol * float(b.norm())
     x, r = torch.zeros_like(b), b.clone()
-    p, rr = r.clone(), torch.dot(r, r)
-    negative, iteration = None, 0
-    while iteration < max_iter and float(rr) > (tol * scale) ** 2:
+    negative, iteration, p, before = None, 0, b, b
+    while iteration < max_iter and float(r.norm()) > goal:
+        s = r if inverse is None else inverse(r)
+        rs = torch.dot(r, s)
+        p = s.clone() if iteration == 0 else s + rs / before * p
         Hp = apply(p) + damping * p
         curvature = torch.dot(p, Hp)
         if curvature <= 0:
             negative = float(curvature / torch.dot(p, p)) - damping
-            x = b.clone() if iteration == 0 else x
+            x = p if iteration == 0 else x
             break
-        step = rr / curvature
-        x.add_(step * p)
-        r.sub_(step * Hp)
-        rr, before = torch.dot(r, r), rr
-        p = r + rr / before * p
+        x.add_(rs / curvature * p)
+        r.sub_(rs / curvature * Hp)
+        before = rs
         iteration += 1
-    # One more product for the residual that x has; the recursion's own drifts away from it.
-    residual = float((apply(x) + damping * x - b).norm()) / scale
-    return Solved(x, residual, iteration, negative)
+    return Solved(x, iteration, negative)
 
 
-def largest_curvature(apply: Callable[[Tensor], Tensor], start: Tensor, *, iterations: int = 15) -> float:
+def largest_curvature(apply: Product, start: Tensor, *, iterations: int = 15) -> float:
     """Largest |eigenvalue| of symmetric H, by power iteration, raised by a fifth: it comes from below."""
     direction, size = start / start.norm().clamp(min=torch.finfo(start.dtype).tiny), 0.0
     for _ in range(iterations):

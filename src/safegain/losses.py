@@ -24,8 +24,24 @@ class RowLoss(ABC):
         """dl/dz  # (n, k)"""
 
     @abstractmethod
-    def curve(self, z: Tensor, zdot: Tensor) -> Tensor:
+    def prediction(self, z: Tensor) -> Tensor:
+        """What the second derivative needs of z, in its own shape: the class probabilities, or z itself."""
+
+    @abstractmethod
+    def curve_at(self, prediction: Tensor, zdot: Tensor) -> Tensor:
         """d2l/dz2 . zdot, which depends on the target in neither loss  # (n, k)"""
+
+    def curve(self, z: Tensor, zdot: Tensor) -> Tensor:
+        """d2l/dz2 . zdot  # (n, k)"""
+        return self.curve_at(self.prediction(z), zdot)
+
+    @abstractmethod
+    def expand(self, z: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """l (n,), dl/dz (n, k) and the prediction, which share their work."""
+
+    @abstractmethod
+    def mean_curvature(self, prediction: Tensor, weight: Tensor) -> Tensor:
+        """sum_i weight_i d2l_i/dz_i2  # (k, k)"""
 
     @abstractmethod
     def curvature(self, z: Tensor, C: Tensor) -> Callable[[int, int], Tensor]:
@@ -49,9 +65,21 @@ class CrossEntropy(RowLoss):
     def grad(self, z: Tensor, target: Tensor) -> Tensor:
         return torch.softmax(z, dim=1) - target
 
-    def curve(self, z: Tensor, zdot: Tensor) -> Tensor:
-        p = torch.softmax(z, dim=1)
-        return p * (zdot - (p * zdot).sum(dim=1, keepdim=True))
+    def prediction(self, z: Tensor) -> Tensor:
+        return torch.softmax(z, dim=1)
+
+    def curve_at(self, prediction: Tensor, zdot: Tensor) -> Tensor:
+        moved = prediction * zdot
+        return moved.sub_(prediction * moved.sum(dim=1, keepdim=True))
+
+    def expand(self, z: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        log_p = torch.log_softmax(z, dim=1)
+        p = log_p.exp()
+        return -(target * log_p).sum(dim=1), p - target, p
+
+    def mean_curvature(self, prediction: Tensor, weight: Tensor) -> Tensor:
+        weighted = weight[:, None] * prediction
+        return torch.diag(weighted.sum(dim=0)) - weighted.T @ prediction
 
     def curvature(self, z: Tensor, C: Tensor) -> Callable[[int, int], Tensor]:
         p = torch.softmax(z, dim=1)
@@ -73,8 +101,18 @@ class SquaredError(RowLoss):
     def grad(self, z: Tensor, target: Tensor) -> Tensor:
         return 2 * (z - target[:, None])
 
-    def curve(self, z: Tensor, zdot: Tensor) -> Tensor:
+    def prediction(self, z: Tensor) -> Tensor:
+        return z
+
+    def curve_at(self, prediction: Tensor, zdot: Tensor) -> Tensor:
         return 2 * zdot
+
+    def expand(self, z: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        g = self.grad(z, target)
+        return g[:, 0].square() / 4, g, z
+
+    def mean_curvature(self, prediction: Tensor, weight: Tensor) -> Tensor:
+        return 2 * weight.sum().expand(1, 1)
 
     def curvature(self, z: Tensor, C: Tensor) -> Callable[[int, int], Tensor]:
         return lambda a, b: (2 * C[:, a] @ C[:, b]).expand(len(z))

@@ -10,14 +10,18 @@ handed back.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from safegain.linear_algebra import Eigen, Product, cholesky, factored_inverse, kronecker_inverse
 from safegain.losses import RowLoss
 from safegain.models import Linear, Model
 from safegain.ranks import ALONE, Ranks
+
+MOST_COLUMNS = 1000  # up to which X'X is formed
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,16 @@ class Batch:
 
     rows: Tensor | None  # numbers of this rank's rows; None: all of them
     size: int  # on all ranks
+
+
+@dataclass(frozen=True)
+class Local:
+    """The lower level about one theta, for one (w, Q)."""
+
+    value: Tensor
+    gradient: Tensor
+    hessian_product: Product
+    prediction: Tensor | None  # of a linear model's rows
 
 
 @dataclass(frozen=True)
@@ -63,9 +77,31 @@ class LowerLevel:
         fit = self.model.pullback(theta, X, lambda z: coefficient * self.loss.grad(z, target))
         return self._with_decay(fit, theta)
 
-    def hvp(self, theta: Tensor, w: Tensor, Q: Tensor, v: Tensor) -> Tensor:
-        """d2L/dtheta2 v"""
-        return self._with_decay(self._second_order(theta, w, Q, v, None)[2], v)
+    def local(self, theta: Tensor, w: Tensor, Q: Tensor) -> Local:
+        """Value, gradient and Hessian products at theta, in one pass over the rows."""
+        row_weight, target = w / self.n_rows, self.target(Q)
+        if isinstance(self.model, Linear):
+            fit, pulled, prediction = self.model.expand(theta, self.X, self.loss, target, row_weight)
+            product = self._product(prediction, w)
+        else:
+            fit, prediction = torch.zeros_like(theta[0]), None
+
+            def weighted(z: Tensor) -> Tensor:
+                value, gz, _ = self.loss.expand(z, target)
+                fit.copy_(torch.dot(row_weight, value))
+                return row_weight[:, None] * gz
+
+            pulled = self.model.pullback(theta, self.X, weighted)
+            product = self.hessian_product(theta, w, Q)
+        gradient, (value,) = self.ranks.sum(torch.cat([pulled, fit[None]])).split([len(theta), 1])
+        decay = self.alpha * self.model.decayed * theta
+        return Local(value + torch.dot(decay, theta) / 2, gradient + decay, product, prediction)
+
+    def hessian_product(self, theta: Tensor, w: Tensor, Q: Tensor) -> Product:
+        """v -> d2L/dtheta2 v. For a linear model, what does not depend on v is computed once."""
+        if isinstance(self.model, Linear):
+            return self._product(self.loss.prediction(self.model.outputs(theta, self.X)), w)
+        return lambda v: self._with_decay(self._second_order(theta, w, Q, v, None)[2], v)
 
     def reverse(
         self, theta: Tensor, w: Tensor, Q: Tensor, v: Tensor, batch: Batch | None = None
@@ -86,6 +122,36 @@ class LowerLevel:
         columns = torch.vmap(lambda e: self._second_order(theta, w, Q, e, None)[2], chunk_size=64)
         H = self.ranks.sum(columns(torch.eye(len(theta), dtype=theta.dtype)))
         return (H + H.T) / 2 + self.alpha * torch.diag(self.model.decayed)
+
+    @cached_property
+    def moments(self) -> Eigen:
+        """G = X'X / n of a linear model's rows, for all (w, Q) and theta; its diagonal where columns are many."""
+        if self.X.n_columns > MOST_COLUMNS:
+            return Eigen(self.ranks.sum(self.X.square_sums()) / self.n_rows, None)
+        gram = self.X.gram(torch.ones(len(self.X), dtype=torch.float64))
+        return Eigen(*torch.linalg.eigh(self.ranks.sum(gram) / self.n_rows))
+
+    def approximate_inverse(self, theta: Tensor, w: Tensor, Q: Tensor, here: Local) -> Product | None:
+        """About the inverse of d2L/dtheta2 at theta, where `here` is; None for a large network.
+
+        A small Hessian is formed and factored. A linear model's larger one,
+
+            H = 1/n sum_i w_i x_i x_i' (x) S_i + alpha,    S_i = C' d2l_i/dz_i2 C,
+
+        is close to the product of its two means, G (x) S + alpha, and S costs no pass over X.
+        """
+        model = self.model
+        if model.forms_hessian:
+            return factored_inverse(cholesky(self.hessian(theta, w, Q), repair=True))
+        if not isinstance(model, Linear) or here.prediction is None:
+            return None
+        S = self.ranks.sum(self.loss.mean_curvature(here.prediction, w / self.n_rows))
+        return kronecker_inverse(self.moments, model.contrast.T @ S @ model.contrast, shift=self.alpha)
+
+    def _product(self, prediction: Tensor, w: Tensor) -> Product:
+        model, row_weight = self.model, w / self.n_rows
+        assert isinstance(model, Linear)
+        return lambda v: self._with_decay(model.hessian_product(self.X, self.loss, prediction, row_weight, v), v)
 
     def _of(self, batch: Batch | None, w: Tensor, Q: Tensor) -> tuple[Any, Tensor, Tensor]:
         """The rows of a batch, the coefficient of each in the mean, and its target."""

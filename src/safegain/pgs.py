@@ -49,6 +49,7 @@ class PGS(BaseEstimator, ABC):
         "solver": [StrOptions(set(SOLVERS))],
         "n_inner": [Interval(Integral, 1, None, closed="left")],
         "lr_inner": [Interval(Real, 0, None, closed="neither"), None],
+        "tol": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "engine": [StrOptions(set(ENGINES)), Engine],
         "n_outer": [Interval(Integral, 1, None, closed="left")],
@@ -84,6 +85,7 @@ class PGS(BaseEstimator, ABC):
         n_inner: int = 500,
         lr_inner: float | None = None,
         batch_size: int | None = None,
+        tol: float = 1e-7,
         engine: str | Engine = "auto",
         n_outer: int = 20,
         lr_outer: float = 0.06,
@@ -112,6 +114,7 @@ class PGS(BaseEstimator, ABC):
         self.n_inner = n_inner
         self.lr_inner = lr_inner
         self.batch_size = batch_size
+        self.tol = tol
         self.engine = engine
         self.n_outer = n_outer
         self.lr_outer = lr_outer
@@ -280,6 +283,7 @@ class PGS(BaseEstimator, ABC):
             n_inner=self.n_inner,
             lr_inner=self.lr_inner,
             batch_size=self.batch_size,
+            tol=self.tol,
             engine=self.engine,
             safeness=Bootstrap(self.m) if self.safeness is None else self.safeness,
             penalty_weight=self.penalty_weight,

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from safegain.descent import UpdateRule
-from safegain.linear_algebra import cholesky, conjugate_gradient
-from safegain.lower import LowerLevel
+from safegain.linear_algebra import Product, cholesky, conjugate_gradient
+from safegain.lower import Local, LowerLevel
 from safegain.trajectory import Batches, Step, Trajectory, walk
 
 
@@ -22,6 +22,8 @@ class Solution:
     theta: Tensor
     trajectory: Trajectory | None = None
     factor: Tensor | None = None  # Cholesky factor of the Hessian at theta, where the solver had it anyway
+    local: Local | None = None  # the lower level about theta, likewise
+    inverse: Product | None = None  # about the Hessian's inverse there, likewise
     report: dict[str, float] = field(default_factory=dict)
 
 
@@ -47,39 +49,37 @@ class ClosedForm(Solver):
 
 @dataclass(frozen=True)
 class Newton(Solver):
-    """Newton's method with a line search; conjugate gradients where the Hessian is too large to form."""
+    """Newton's method with a line search, truncated: preconditioned conjugate gradients find its directions."""
 
     tol: float = 1e-9  # largest entry of the gradient at the end
     max_iter: int = 100
     warm = True
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
-        theta = start
-        value, g = lower.value(theta, w, Q), lower.gradient(theta, w, Q)
-        iterations = 0
-        while iterations < self.max_iter and g.abs().max() > self.tol:
-            direction = self._direction(lower, theta, w, Q, g)
-            slope, step = torch.dot(direction, g), 1.0
+        theta, here, inverse = start, lower.local(start, w, Q), None
+        iterations = products = 0
+        while iterations < self.max_iter and here.gradient.abs().max() > self.tol:
+            g, inverse = here.gradient, lower.approximate_inverse(theta, w, Q, here)
+            solved = conjugate_gradient(here.hessian_product, g, inverse=inverse, tol=self._forcing(g), max_iter=250)
+            slope, step = torch.dot(solved.x, g), 1.0
             # Near the solution the decrease drowns in rounding: allow for it, or the search never ends.
-            slack = 10 * torch.finfo(theta.dtype).eps * value.abs()
-            while (new := lower.value(theta + step * direction, w, Q)) > value + 1e-4 * step * slope + slack:
+            bound = here.value + 10 * torch.finfo(theta.dtype).eps * here.value.abs()
+            # A step is seldom refused, so a trial computes all that the next iteration asks for.
+            while (there := lower.local(theta - step * solved.x, w, Q)).value > bound - 1e-4 * step * slope:
                 step /= 2
                 if step < 1e-10:
                     break
             if step < 1e-10:
                 break
-            theta, value = theta + step * direction, new
-            g = lower.gradient(theta, w, Q)
-            iterations += 1
-        return Solution(theta, report={"iterations": iterations, "gradient": float(g.abs().max())})
+            theta, here = theta - step * solved.x, there
+            iterations, products = iterations + 1, products + solved.iterations
+        report = {"iterations": iterations, "products": products, "gradient": float(here.gradient.abs().max())}
+        return Solution(theta, local=here, inverse=inverse, report=report)
 
-    def _direction(self, lower: LowerLevel, theta: Tensor, w: Tensor, Q: Tensor, g: Tensor) -> Tensor:
-        if lower.model.forms_hessian:
-            H = lower.hessian(theta, w, Q)
-            return -torch.cholesky_solve(g[:, None], cholesky(H, repair=True))[:, 0]
-        # Solve no better than the present gradient deserves (Dembo and Steihaug's forcing sequence).
-        forcing = min(0.1, math.sqrt(float(g.norm())))
-        return -conjugate_gradient(lambda v: lower.hvp(theta, w, Q, v), g, tol=forcing, max_iter=250).x
+    def _forcing(self, g: Tensor) -> float:
+        """No better than the present gradient deserves (Dembo and Steihaug 1983), nor than the end asks for."""
+        size = float(g.norm())
+        return max(min(0.5, math.sqrt(size)), 0.5 * self.tol / size)
 
 
 @dataclass(frozen=True)

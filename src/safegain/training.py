@@ -64,6 +64,7 @@ class Settings:
     solver: str
     n_inner: int
     lr_inner: float | None
+    tol: float
     batch_size: int | None
     engine: str | Engine
     safeness: Safeness
@@ -252,6 +253,7 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
         steps=settings.n_inner,
         learning_rate=settings.lr_inner,
         batch_size=settings.batch_size,
+        tol=settings.tol,
         seed=seed,
     )
     engine = make_engine(settings.engine, settings.model, solver)

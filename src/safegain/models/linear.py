@@ -13,9 +13,9 @@ from torch import Tensor
 
 from safegain.design import Design
 from safegain.losses import RowLoss
-from safegain.models.base import DENSE_HESSIAN, Gradient, GradientTangent, Model
+from safegain.models.base import Gradient, GradientTangent, Model
 
-MANY_OUTPUTS = 32
+DENSE_WORK = 128  # columns times gram matrices up to which forming a Hessian beats a dozen products with it
 
 
 class Linear(Model):
@@ -23,8 +23,8 @@ class Linear(Model):
         self.contrast = _zero_sum_basis(n_outputs)  # (k, q)
         self.shape = (n_columns, self.contrast.shape[1])  # of B
         self.n_parameters = self.shape[0] * self.shape[1]
-        # One gram matrix for each pair of outputs: for many classes, products alone are cheaper.
-        self.forms_hessian = self.n_parameters <= DENSE_HESSIAN and self.shape[1] <= MANY_OUTPUTS
+        q = self.shape[1]  # a Hessian has one gram matrix for each pair of outputs
+        self.forms_hessian = n_columns * q * (q + 1) // 2 <= DENSE_WORK
         decayed = torch.ones(self.shape, dtype=torch.float64)
         decayed[-1] = 0
         self.decayed = decayed.flatten()
@@ -59,6 +59,31 @@ class Linear(Model):
                 H[:, a, :, b] = X.gram(row_weight * curvature(a, b))
                 H[:, b, :, a] = H[:, a, :, b]  # a gram matrix is its own transpose
         return H.reshape(self.n_parameters, self.n_parameters)
+
+    def expand(
+        self, theta: Tensor, X: Design, loss: RowLoss, target: Tensor, row_weight: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """sum_i row_weight_i l_i, its gradient, and the rows' predictions, in one pass over X."""
+        predictions = torch.empty(len(X), len(self.contrast), dtype=torch.float64)
+        total = torch.zeros((), dtype=torch.float64)
+
+        def pulled(rows: slice, b: Tensor) -> Tensor:
+            weight = row_weight[rows]
+            value, gz, predictions[rows] = loss.expand(b @ self.contrast.T, target[rows])
+            total.add_(torch.dot(weight, value))
+            return gz.mul_(weight[:, None]) @ self.contrast
+
+        gradient = X.through(theta.view(self.shape), pulled).flatten()
+        return total, gradient, predictions
+
+    def hessian_product(self, X: Design, loss: RowLoss, predictions: Tensor, row_weight: Tensor, v: Tensor) -> Tensor:
+        """Hessian of sum_i row_weight_i l_i, times v, in one pass over X."""
+
+        def pulled(rows: slice, bdot: Tensor) -> Tensor:
+            gdot = loss.curve_at(predictions[rows], bdot @ self.contrast.T)
+            return gdot.mul_(row_weight[rows, None]) @ self.contrast
+
+        return X.through(v.view(self.shape), pulled).flatten()
 
     def _pull(self, X: Design, gz: Tensor) -> Tensor:
         return X.rmatmul(gz @ self.contrast).flatten()
