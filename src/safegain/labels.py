@@ -78,7 +78,7 @@ def regression_labels(y: Any) -> Labels:
     """NaN or None is no label. Numbers are standardised, so that learning rates mean the same for every y."""
     given = as_array(y)
     try:
-        given = np.where(pd.isna(given), np.nan, given).astype(np.float64)
+        given = np.where(pd.isna(given), np.nan, given).astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y: a regressor needs numbers, but {error}; use PGSClassifier for classes") from None
     infinite = np.flatnonzero(np.isinf(given))
@@ -90,7 +90,9 @@ def regression_labels(y: Any) -> Labels:
     mean, scale = float(given[labelled].mean()), float(given[labelled].std())
     if scale <= 1e-12 * abs(mean):
         scale = 1.0
-    return Labels(given, (given - mean) / scale, labelled, None, mean, scale)
+    numbers = given - mean
+    numbers /= scale
+    return Labels(given, numbers, labelled, None, mean, scale)
 
 
 def _check_categories(y: Any) -> None:

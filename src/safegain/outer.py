@@ -4,6 +4,7 @@ What to solve (LowerLevel, UpperLevel, SearchSpace), how to solve it (Solver) an
 (Engine) come as objects; which iterate is kept is decided by Selection; callbacks watch and may ask to stop.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from safegain.descent import Adam
+from safegain.descent import Adam, State
 from safegain.hypergradient import Engine
 from safegain.linear_algebra import IndefiniteHessian
 from safegain.lower import LowerLevel
@@ -20,6 +21,8 @@ from safegain.search_space import SearchSpace
 from safegain.selection import Candidate, Selection
 from safegain.solvers import Solution, Solver
 from safegain.upper import UpperLevel
+
+BLOCK_ROWS = 16_384  # handled at a time: they stay in the cache through all the operations of a step
 
 Record = dict[str, Any]
 Callback = Callable[[Record, Candidate], Any]  # what was measured, and the iterate itself
@@ -53,7 +56,7 @@ def search(
     """
     rule = Adam(learning_rate, eps=1e-16)
     parameters = space.start()
-    states = [rule.init(parameter) for parameter in parameters]
+    states = [rule.init(parameter) for parameter in parameters]  # moments, which are updated in their place
     history: list[Record] = []
     raw, units = selection.raw.losses, upper.units
     began = time.perf_counter()
@@ -84,12 +87,8 @@ def search(
             else:
                 record |= gradient.report
                 pulled = space.pull(parameters, gradient.w, gradient.Q)
-                if all(bool(torch.isfinite(g).all()) for g in pulled):
-                    moves = zip(parameters, states, pulled, strict=True)
-                    moved = [rule.step(p, state, g * lower.n_rows, step + 1) for p, state, g in moves]
-                    parameters = space.project(tuple(p for p, _ in moved))
-                    states = [state for _, state in moved]
-                else:
+                del gradient
+                if not all(math.isfinite(g.sum()) or bool(torch.isfinite(g).all()) for g in pulled):
                     stop = "the hypergradient is not finite"
         theta = solution.theta if solver.warm else theta
         record["seconds"] = time.perf_counter() - began
@@ -97,4 +96,27 @@ def search(
         wishes = [callback(record, candidate) for callback in callbacks]  # every callback sees every record
         if stop or any(wishes):
             return Ended(history, step, f"stopped at outer step {step}: {stop or 'a callback asked for it'}")
+        if step < steps:
+            # The iterate belongs to whoever has kept it. Only if nobody has is its memory free for the next one.
+            del candidate, point
+            moves = zip(parameters, states, pulled, strict=True)
+            parameters = tuple(_moved(rule, p, state, g.contiguous(), lower.n_rows, step + 1) for p, state, g in moves)
+            parameters = space.project(parameters)
     return Ended(history, steps, f"ran all {steps} outer steps")
+
+
+def _moved(rule: Adam, parameter: Tensor, moments: State, g: Tensor, scale: int, t: int) -> Tensor:
+    """`rule.step` with the gradient scale * g, for as many rows as there are.
+
+    The moments change in their place, and g becomes what is handed back: nothing is allocated, and each
+    block of rows is read once.
+    """
+    c1, c2 = 1 - rule.beta1**t, 1 - rule.beta2**t
+    blocks = (each.split(BLOCK_ROWS) for each in (parameter, *moments, g))
+    for p, m, v, slope in zip(*blocks, strict=True):
+        slope.mul_(scale)
+        m.mul_(rule.beta1).add_(slope, alpha=1 - rule.beta1)
+        v.mul_(rule.beta2).addcmul_(slope, slope, value=1 - rule.beta2)
+        root = torch.div(v, c2, out=slope).add_(rule.eps).sqrt_()
+        torch.div(m, root, out=slope).mul_(-rule.learning_rate / c1).add_(p)
+    return g

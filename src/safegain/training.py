@@ -14,7 +14,7 @@ from torch import Tensor
 from safegain.configure import make_engine, make_solver
 from safegain.evidence import Known, choose_features, find_evidence
 from safegain.hypergradient import Engine
-from safegain.inputs import Inputs, Rows, join_rows, view_columns
+from safegain.inputs import Inputs, Rows, column_means, join_rows, part_of, view_columns
 from safegain.losses import CrossEntropy, SquaredError
 from safegain.lower import LowerLevel
 from safegain.measures import calibrated_log_loss, task_measure
@@ -137,7 +137,6 @@ def run(
 
 def _with_trusted(data: Data, settings: Settings, start: "_Start", theta: Tensor) -> dict[str, Tensor]:
     """The references that are trained on trusted rows too, or on nothing else; the ranking rows stay unseen."""
-    labelled, n = data.labelled.nonzero()[:, 0], len(data.y)
     y, dtype = torch.cat([data.y, data.y_search]), settings.inputs.dtype
     classes = data.classes is not None
     lower = replace(
@@ -146,13 +145,14 @@ def _with_trusted(data: Data, settings: Settings, start: "_Start", theta: Tensor
         base=None if classes else torch.nan_to_num(y).to(dtype),
     )
     Q = one_hot_labels(y, len(data.classes), dtype) if data.classes is not None else torch.zeros(len(y), dtype=dtype)
-    trusted = torch.arange(n, len(y))
+    trusted = torch.arange(len(y)) >= len(data.y)
 
     def trained(rows: Tensor) -> Tensor:
-        part = replace(lower, X=lower.X[rows], base=None if lower.base is None else lower.base[rows])
-        return start.solver.solve(part, torch.ones(len(rows), dtype=dtype), Q[rows], start=theta).theta
+        part = replace(lower, X=part_of(lower.X, rows), base=None if lower.base is None else lower.base[rows])
+        return start.solver.solve(part, torch.ones(len(part.X), dtype=dtype), Q[rows], start=theta).theta
 
-    return {"raw+trusted": trained(torch.cat([labelled, trusted])), "trusted": trained(trusted)}
+    labelled = torch.cat([data.labelled, torch.ones_like(data.y_search, dtype=torch.bool)])
+    return {"raw+trusted": trained(labelled), "trusted": trained(trusted)}
 
 
 def _against(
@@ -237,14 +237,16 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
     Q = torch.zeros(len(labelled), dtype=dtype) if k is None else one_hot_labels(data.y, k, dtype)
     ones = torch.ones(len(labelled), dtype=dtype)
     every_row = bool(labelled.all())
-    rows = labelled.nonzero()[:, 0]
-    base = None if lower.base is None else lower.base[rows]
-    part = lower if every_row else replace(lower, X=lower.X[rows], base=base)
+    part, ones_of_part, Q_of_part = lower, ones, Q
+    if not every_row:
+        base = None if lower.base is None else lower.base[labelled]
+        part = replace(lower, X=part_of(lower.X, labelled), base=base)
+        ones_of_part, Q_of_part = ones[labelled], Q[labelled]
     solver = make_solver(
         settings.solver,
         part,
-        ones[rows],
-        Q[rows],
+        ones_of_part,
+        Q_of_part,
         theta,
         steps=settings.n_inner,
         learning_rate=settings.lr_inner,
@@ -252,7 +254,7 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
         seed=seed,
     )
     engine = make_engine(settings.engine, settings.model, solver)
-    raw = solver.solve(part, ones[rows], Q[rows], start=theta, tail=engine.tail if every_row else 0)
+    raw = solver.solve(part, ones_of_part, Q_of_part, start=theta, tail=engine.tail if every_row else 0)
     if settings.structured:
         space = _posterior_space(data, settings, random)
         predicted = torch.softmax(settings.model.outputs(raw.theta, lower.X), dim=1)
@@ -289,7 +291,7 @@ def upper_level(
         if data.X.ndim != 2:
             raise ValueError(f"PerView: views are sets of columns, but rows of X have shape {data.X.shape[1:]}")
         own, foreign = (view_columns(part, data.feature_names, data.X.shape[1]) for part in (kept, others))
-        mean = np.asarray(data.X.mean(axis=0, dtype=np.float64)).ravel()
+        mean = column_means(data.X)
         return settings.inputs.filled(data.X_search, sorted(set(foreign) - set(own)), mean)
 
     trusted = TrustedRows(

@@ -1,0 +1,47 @@
+"""One way to measure: times as ratios within one run, peak memory in a process of its own."""
+
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def seconds(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def compare(
+    name: str, work: Callable[[], object], unit: Callable[[], object], *, bar: float, repeats: int, units: int = 1
+) -> dict:
+    """Median of work / unit, the two timed in turn, so that a busy machine slows both; `units` short ones for each."""
+    work(), unit()  # the first calls pay for memory
+    ratios = [seconds(work) / statistics.median(seconds(unit) for _ in range(units)) for _ in range(repeats)]
+    return row(name, ratios, bar=bar)
+
+
+def row(name: str, ratios: list[float], *, bar: float, at_least: bool = False) -> dict:
+    """A line of the table; the bar is what the median may reach, or with `at_least` must reach."""
+    ratio = statistics.median(ratios)
+    met = ratio >= bar if at_least else ratio <= bar
+    return {"name": name, "ratio": ratio, "low": min(ratios), "high": max(ratios), "bar": bar, "met": met}
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has held so far."""
+    # Not getrusage: its ru_maxrss begins with the peak of the process that started this one.
+    (line,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return int(line) * 1024
+
+
+def in_process(module: str, *args: object) -> float:
+    """The number that `python -m module args` prints."""
+    command = [sys.executable, "-m", module, *map(str, args)]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    if ended.returncode:
+        raise RuntimeError(f"{' '.join(command[1:])} failed:\n{ended.stderr}")
+    return float(ended.stdout)
