@@ -44,11 +44,11 @@ def diabetes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 SEARCH = {"search_space": "free", "reference": "raw", "random_state": 0}
 CASES = {
-    "softmax": (lambda: PGSClassifier("softmax", n_outer=4, certify=0.1, eps2=0.3, **SEARCH), digits),
+    "softmax": (lambda: PGSClassifier("softmax", n_outer=4, tol=1e-12, certify=0.1, eps2=0.3, **SEARCH), digits),
     "network": (lambda: PGSClassifier("mlp", n_inner=40, lr_inner=0.1, n_outer=3, eps2=0.2, **SEARCH), digits),
     "batches": (lambda: PGSClassifier("mlp", n_inner=60, lr_inner=0.1, n_outer=3, batch_size=100, **SEARCH), digits),
-    "strings": (lambda: PGSClassifier("softmax", n_outer=3, safeness=PerClass(), **SEARCH), sorted_strings),
-    "unlabelled": (lambda: PGSClassifier("softmax", n_outer=3, **SEARCH), half_labelled),
+    "strings": (lambda: PGSClassifier("softmax", n_outer=3, tol=1e-12, safeness=PerClass(), **SEARCH), sorted_strings),
+    "unlabelled": (lambda: PGSClassifier("softmax", n_outer=3, tol=1e-12, **SEARCH), half_labelled),
     "ridge": (lambda: PGSRegressor(n_outer=6, certify=0.1, **SEARCH), diabetes),
     "references": (lambda: PGSRegressor(n_outer=3, **{**SEARCH, "reference": "best"}), diabetes),
     "auto": (lambda: PGSRegressor(random_state=0), diabetes),

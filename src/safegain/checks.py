@@ -10,12 +10,18 @@ import scipy.sparse
 import torch
 from sklearn.utils.validation import validate_data
 
+from safegain.design import BLOCK_ROWS
 from safegain.inputs import Rows
 from safegain.labels import Labels
+from safegain.parquet import ParquetRows
+from safegain.row_sources import ArrayRows, RowSource, as_source
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: bool) -> Rows:
-    """Two-dimensional floating rows (more dimensions for a module), finite, with the columns seen in fit."""
+    """Two-dimensional floating rows (more dimensions for a module), finite, with the columns seen in fit.
+
+    Rows that may not fit in memory stay where they are: of those, scikit-learn sees the first.
+    """
     if isinstance(X, torch.Tensor):
         X = X.detach().cpu().numpy()
     if scipy.sparse.issparse(X) and not sparse:
@@ -25,10 +31,11 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: b
                 "or hand over X.toarray()"
             )
         raise ValueError(f"X: {type(estimator).__name__} takes no sparse rows; hand over X.toarray()")
+    stays = isinstance(X, np.memmap | RowSource)
     try:
         checked = validate_data(
             estimator,
-            X,
+            _first_row(X) if stays else X,
             reset=reset,
             accept_sparse="csr" if sparse else False,
             dtype=[np.float64, np.float32],
@@ -37,27 +44,44 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: b
         )
     except ValueError as error:
         raise ValueError(f"X: {error}") from None
+    checked = X if stays else checked
     _check_finite(checked, getattr(estimator, "feature_names_in_", None))
-    return scipy.sparse.csr_array(checked) if scipy.sparse.issparse(checked) else checked
+    if scipy.sparse.issparse(checked):
+        return scipy.sparse.csr_array(checked)
+    # Whole numbers in a file become floats block by block; a float array is taken as it is.
+    return ArrayRows(checked) if stays and checked.dtype not in (np.float32, np.float64) else checked
+
+
+def _first_row(X: np.memmap | RowSource) -> Any:
+    if isinstance(X, ParquetRows):  # names and number of columns are all there is to see before a pass
+        return pd.DataFrame(np.zeros((min(len(X), 1), X.shape[1]), dtype=X.dtype), columns=X.columns)
+    return np.asarray(X[:1])
 
 
 def _check_finite(X: Rows, names: np.ndarray | None) -> None:
-    values = X.data if scipy.sparse.issparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()) or np.isfinite(values).all():  # the sum is cheap, and may overflow
-            return
     if scipy.sparse.issparse(X):
-        column = int(X.indices[~np.isfinite(values)][0])
-        found = values[X.indices == column]
+        counts = _not_finite(X.data, X.indices, X.shape[1])
     else:
-        flat = X.reshape(len(X), -1)
-        column = int(np.flatnonzero(~np.isfinite(flat).all(axis=0))[0])
-        found = flat[:, column]
-    counts = f"{int(np.isnan(found).sum())} NaN and {int(np.isinf(found).sum())} inf"
+        counts = sum(map(_not_finite, as_source(X).blocks(BLOCK_ROWS)))
+    if not np.any(counts):
+        return
+    column = int(np.flatnonzero(counts.any(axis=0))[0])
     label = f"column {column}" if names is None else f"column {names[column]!r}"
     raise ValueError(
-        f"X: {label} holds {counts}; fill them, for example with sklearn.impute.SimpleImputer, or drop the rows"
+        f"X: {label} holds {counts[0, column]} NaN and {counts[1, column]} inf; fill them, for example with "
+        "sklearn.impute.SimpleImputer, or drop the rows"
     )
+
+
+def _not_finite(values: np.ndarray, columns: np.ndarray | None = None, n_columns: int = 0) -> Any:
+    """How many NaN and inf each column has  # (2, d); 0 where there are none. `columns` are those of sparse values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()) or np.isfinite(values).all():  # the sum is cheap, and may overflow
+            return 0
+    bad = np.stack([np.isnan(values), np.isinf(values)])
+    if columns is None:
+        return bad.reshape(2, len(values), -1).sum(axis=1)
+    return np.stack([np.bincount(columns, each, minlength=n_columns) for each in bad]).astype(int)
 
 
 def check_trusted(trusted: Any, labels: Labels) -> np.ndarray:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from safegain.ranks import ALONE, Ranks, float64
+from safegain.row_sources import ArrayRows, RowSource, as_source, as_tensor
 
 BLOCK_ROWS = 2048  # 100 columns of them stay in a core's own cache between two products
 KEEP_BYTES = 2**26  # a standardised matrix up to this size is made once and kept
@@ -30,9 +31,17 @@ class Design(ABC):
     @abstractmethod
     def __getitem__(self, index: Tensor) -> "Design": ...
 
+    def part(self, keep: Tensor) -> "Design":
+        """The rows of a mask."""
+        return self[keep.nonzero()[:, 0]]
+
     @abstractmethod
     def matmul(self, B: Tensor) -> Tensor:
         """[X, 1] @ B  # (n, q)"""
+
+    def products(self, B: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """[X, 1] @ B, some rows at a time: for whoever does not need all of it at once."""
+        yield slice(0, len(self)), self.matmul(B)
 
     @abstractmethod
     def rmatmul(self, G: Tensor) -> Tensor:
@@ -56,16 +65,21 @@ class Design(ABC):
 
 
 class DenseDesign(Design):
-    def __init__(self, X: Tensor, *, mean: Tensor, scale: Tensor) -> None:
-        self.X, self.mean, self.scale = X, mean, scale
-        self.n_columns = X.shape[1] + 1
+    """`design[index]` takes rows into memory, in the order of the index; `part` leaves them where they are."""
+
+    def __init__(self, X: Tensor | RowSource, *, mean: Tensor, scale: Tensor) -> None:
+        self.source, self.mean, self.scale = as_source(X), mean, scale
+        self.n_columns = self.source.shape[1] + 1
         self._whole: Tensor | None = None
 
     def __len__(self) -> int:
-        return self.X.shape[0]
+        return len(self.source)
 
     def __getitem__(self, index: Tensor) -> "DenseDesign":
-        return DenseDesign(self.X[index], mean=self.mean, scale=self.scale)
+        return DenseDesign(ArrayRows(self.source.take(index.numpy())), mean=self.mean, scale=self.scale)
+
+    def part(self, keep: Tensor) -> "DenseDesign":
+        return DenseDesign(self.source.part(keep.numpy()), mean=self.mean, scale=self.scale)
 
     def _standardise(self, X: Tensor, out: Tensor) -> Tensor:
         torch.sub(X, self.mean, out=out[:, :-1])
@@ -76,20 +90,26 @@ class DenseDesign(Design):
     def _blocks(self) -> Iterator[tuple[slice, Tensor]]:
         n = len(self)
         if self._whole is None and n * self.n_columns * 8 <= KEEP_BYTES:
-            self._whole = self._standardise(self.X, torch.empty(n, self.n_columns, dtype=torch.float64))
+            whole = torch.empty(n, self.n_columns, dtype=torch.float64)
+            for rows, block in _blocks(self.source):
+                self._standardise(block, whole[rows])
+            self._whole = whole
         if self._whole is not None:
             yield slice(0, n), self._whole
             return
         buffer = torch.empty(BLOCK_ROWS, self.n_columns, dtype=torch.float64)
-        for start in range(0, n, BLOCK_ROWS):
-            rows = slice(start, min(start + BLOCK_ROWS, n))
-            yield rows, self._standardise(self.X[rows], buffer[: rows.stop - rows.start])
+        for rows, block in _blocks(self.source):
+            yield rows, self._standardise(block, buffer[: len(block)])
 
     def matmul(self, B: Tensor) -> Tensor:
         out = torch.empty(len(self), B.shape[1], dtype=torch.float64)
         for rows, block in self._blocks():
             torch.mm(block, B, out=out[rows])
         return out
+
+    def products(self, B: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        for rows, block in self._blocks():
+            yield rows, block @ B
 
     def rmatmul(self, G: Tensor) -> Tensor:
         out = torch.zeros(self.n_columns, G.shape[1], dtype=torch.float64)
@@ -168,7 +188,7 @@ class SparseDesign(Design):
         return torch.cat([torch.cat([body, side[:, None]], dim=1), torch.cat([side, weight.sum()[None]])[None]])
 
 
-def column_scale(X: Tensor | scipy.sparse.csr_array, ranks: Ranks = ALONE) -> tuple[Tensor, Tensor]:
+def column_scale(X: Tensor | RowSource | scipy.sparse.csr_array, ranks: Ranks = ALONE) -> tuple[Tensor, Tensor]:
     """Mean and scale of every column: standard deviation, or root mean square about 0 for sparse rows.
 
     Two passes in blocks, so that a column of mean 1e12 and standard deviation 1 keeps its digits. A constant
@@ -176,14 +196,23 @@ def column_scale(X: Tensor | scipy.sparse.csr_array, ranks: Ranks = ALONE) -> tu
     """
     n, d = X.shape
     n_rows = float(ranks.sum(float64(n)))
-    if isinstance(X, Tensor):
-        blocks = [X[start : start + BLOCK_ROWS] for start in range(0, n, BLOCK_ROWS)]
-        zero = torch.zeros(d, dtype=torch.float64)
-        mean = ranks.sum(sum((b.sum(dim=0, dtype=torch.float64) for b in blocks), zero)) / n_rows
-        square = sum(((b - mean).square().sum(dim=0) for b in blocks), zero)
+    mean, square = torch.zeros(2, d, dtype=torch.float64)
+    if isinstance(X, Tensor | RowSource):
+        source = as_source(X)
+        for _, block in _blocks(source):
+            mean += block.sum(dim=0, dtype=torch.float64)
+        mean = ranks.sum(mean) / n_rows
+        for _, block in _blocks(source):
+            square += (block - mean).square_().sum(dim=0)
     else:
-        mean = torch.zeros(d, dtype=torch.float64)
         square = torch.from_numpy(np.bincount(X.indices, X.data.astype(np.float64) ** 2, minlength=d))
     scale = (ranks.sum(square) / n_rows).sqrt()
     # Rounding leaves a constant column of size 1e12 a deviation of about 1e-4: relative to its mean, nothing.
     return mean, torch.where(scale > 1e-12 * mean.abs(), scale, torch.zeros_like(scale))
+
+
+def _blocks(source: RowSource) -> Iterator[tuple[slice, Tensor]]:
+    start = 0
+    for block in source.blocks(BLOCK_ROWS):
+        yield slice(start, start + len(block)), as_tensor(block)
+        start += len(block)

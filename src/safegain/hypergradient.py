@@ -170,4 +170,4 @@ def _implicit(
     report: dict[str, float] | None = None,
 ) -> Hypergradient:
     dw, dQ = lower.mixed(solution.theta, w, Q, u)
-    return Hypergradient(-dw, -dQ, report or {})
+    return Hypergradient(dw.neg_(), dQ.neg_(), report or {})

@@ -1,6 +1,5 @@
 """From the user's rows to the rows that a model takes: conversion and scaling, once, at the edge."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +9,12 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from safegain.design import DenseDesign, SparseDesign, column_scale
+from safegain.design import DenseDesign, Design, SparseDesign, column_scale
 from safegain.models.mlp import PACE
 from safegain.ranks import ALONE, Ranks
+from safegain.row_sources import ArrayRows, Joined, RowSource, as_source, as_tensor
 
-Rows = Any  # an ndarray, or a scipy.sparse.csr_array, which has no type of its own
+Rows = Any  # an ndarray, a RowSource, or a scipy.sparse.csr_array, which has no type of its own
 
 MIXED_UNITS = 100  # columns whose scales differ by more than this are not of one kind
 
@@ -53,7 +53,7 @@ class Inputs:
         assert self.mean is not None
         assert self.scale is not None
         if not scipy.sparse.issparse(X):
-            return DenseDesign(as_tensor(X), mean=self.mean, scale=self.scale)
+            return DenseDesign(as_source(X), mean=self.mean, scale=self.scale)
         offset = constant - self.mean
         return SparseDesign(scipy.sparse.csr_array(X), scale=self.scale, offset=offset if offset.any() else None)
 
@@ -73,7 +73,7 @@ def fit_inputs(X: Rows, *, model: str, scaling: str, ranks: Ranks = ALONE) -> In
         scaling = {"mlp": "common", "module": "none"}.get(model, "column")
     if X.ndim != 2 or (scaling == "none" and not linear):
         return Inputs(linear, dtype, None, None)
-    mean, scale = column_scale(X if scipy.sparse.issparse(X) else as_tensor(X), ranks)
+    mean, scale = column_scale(X if scipy.sparse.issparse(X) else as_source(X), ranks)
     varying = scale[scale > 0]
     if scaling == "none":
         return Inputs(linear, dtype, torch.zeros_like(mean), torch.ones_like(scale))
@@ -87,18 +87,36 @@ def fit_inputs(X: Rows, *, model: str, scaling: str, ranks: Ranks = ALONE) -> In
     return Inputs(linear, dtype, mean, scale)
 
 
-def join_rows(parts: Sequence[Rows]) -> Rows:
-    """Rows of one kind below each other."""
+def join_rows(parts: Sequence[Rows], *, streamed: bool = False) -> Rows:
+    """Rows of one kind below each other; dense ones are not copied where they are only read in blocks."""
     if scipy.sparse.issparse(parts[0]):
         return scipy.sparse.csr_array(scipy.sparse.vstack(parts))
+    if streamed or any(isinstance(part, RowSource) for part in parts):
+        return Joined([as_source(part) for part in parts])
     return np.concatenate(parts)
 
 
-def as_tensor(X: np.ndarray) -> Tensor:
-    """The same memory as a tensor. Nothing here writes to it, so a read-only array is as good as any."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        return torch.from_numpy(np.ascontiguousarray(X))
+def some_rows(X: Rows, keep: np.ndarray, *, streamed: bool) -> Rows:
+    """The rows of a mask. Dense rows are not copied where they lie in one piece, or are only read in blocks."""
+    numbers = np.flatnonzero(keep)
+    if isinstance(X, RowSource):
+        return X.part(keep)
+    first, end = (numbers[0], numbers[-1] + 1) if len(numbers) else (0, 0)
+    if end - first == len(numbers):
+        return X[first:end]
+    return ArrayRows(X).part(keep) if streamed and not scipy.sparse.issparse(X) else X[numbers]
+
+
+def part_of(X: Any, keep: Tensor) -> Any:
+    """Some rows of what a model takes; rows that are read in blocks stay where they are."""
+    return X.part(keep) if isinstance(X, Design) else X[keep]
+
+
+def column_means(X: Rows, ranks: Ranks) -> np.ndarray:
+    if not scipy.sparse.issparse(X):
+        return column_scale(as_source(X), ranks)[0].numpy()
+    total = torch.from_numpy(np.asarray(X.sum(axis=0, dtype=np.float64)).ravel())
+    return (ranks.sum(total) / ranks.count(X.shape[0])).numpy()
 
 
 def view_columns(columns: Sequence[Any], names: np.ndarray | None, n_columns: int) -> list[int]:

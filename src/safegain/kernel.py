@@ -14,7 +14,8 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from safegain.inputs import Rows, as_tensor, fit_inputs
+from safegain.inputs import Rows, fit_inputs
+from safegain.row_sources import as_tensor
 
 MOST_LANDMARKS = 2000
 MOST_WORK = 5e10  # rows times landmarks squared: seconds, up to a million rows and a gigabyte

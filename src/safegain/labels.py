@@ -89,7 +89,7 @@ def regression_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     """NaN or None is no label. Numbers are standardised, so that learning rates mean the same for every y."""
     given = as_array(y)
     try:
-        given = np.where(pd.isna(given), np.nan, given).astype(np.float64)
+        given = np.where(pd.isna(given), np.nan, given).astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y: a regressor needs numbers, but {error}; use PGSClassifier for classes") from None
     infinite = np.flatnonzero(np.isinf(given))
@@ -104,7 +104,9 @@ def regression_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     scale = float(ranks.sum(float64(np.square(present - mean).sum()))[0] / n) ** 0.5
     if scale <= 1e-12 * abs(mean):
         scale = 1.0
-    return Labels(given, (given - mean) / scale, labelled, None, mean, scale, ranks)
+    numbers = given - mean
+    numbers /= scale
+    return Labels(given, numbers, labelled, None, mean, scale, ranks)
 
 
 def _check_categories(y: Any) -> None:

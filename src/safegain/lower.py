@@ -22,6 +22,7 @@ from safegain.models import Linear, Model
 from safegain.ranks import ALONE, Ranks
 
 MOST_COLUMNS = 1000  # up to which X'X is formed
+EVERY = slice(None)
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,9 @@ class LowerLevel:
         object.__setattr__(self, "n_rows", sum(counts))
         object.__setattr__(self, "first_row", sum(counts[: self.ranks.rank]))
 
-    def target(self, Q: Tensor, rows: Tensor | None = None) -> Tensor:
+    def target(self, Q: Tensor, rows: Tensor | slice = EVERY) -> Tensor:
         """What the rows are trained towards."""
-        if rows is not None:
-            Q = Q[rows]
-        if self.base is None:
-            return Q
-        return Q + (self.base if rows is None else self.base[rows])
+        return Q[rows] if self.base is None else Q[rows] + self.base[rows]
 
     def value(self, theta: Tensor, w: Tensor, Q: Tensor) -> Tensor:
         z = self.model.outputs(theta, self.X)
@@ -108,11 +105,15 @@ class LowerLevel:
     ) -> tuple[Tensor, Tensor, Tensor]:
         """d/d(theta, w, Q) of v . dL/dtheta, the last two for the batch's rows only."""
         z, zdot, hv = self._second_order(theta, w, Q, v, batch)
-        return self._with_decay(hv, v), *self._mixed(z, zdot, w, Q, batch)
+        rows, n = (EVERY, self.n_rows) if batch is None or batch.rows is None else (batch.rows, batch.size)
+        return self._with_decay(hv, v), *self._mixed(z, zdot, w[rows], self.target(Q, rows), n)
 
     def mixed(self, theta: Tensor, w: Tensor, Q: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """d/d(w, Q) of v . dL/dtheta: cheaper than `reverse`, for engines that have solved for v."""
-        return self._mixed(*self.model.tangent(theta, self.X, v), w, Q, None)
+        dw, dQ = torch.empty_like(w), torch.empty_like(Q)
+        for rows, z, zdot in self.model.tangents(theta, self.X, v):
+            dw[rows], dQ[rows] = self._mixed(z, zdot, w[rows], self.target(Q, rows), self.n_rows)
+        return dw, dQ
 
     def hessian(self, theta: Tensor, w: Tensor, Q: Tensor) -> Tensor:
         """d2L/dtheta2 in full: for models with few parameters  # (p, p)"""
@@ -175,9 +176,7 @@ class LowerLevel:
     def _with_decay(self, part: Tensor, v: Tensor) -> Tensor:
         return self.ranks.sum(part).add_(self.model.decayed * v, alpha=self.alpha)
 
-    def _mixed(self, z: Tensor, zdot: Tensor, w: Tensor, Q: Tensor, batch: Batch | None) -> tuple[Tensor, Tensor]:
-        rows, n = (None, self.n_rows) if batch is None else (batch.rows, batch.size)
-        by_weight = self.loss.by_weight(z, self.target(Q, rows), zdot) / n
+    def _mixed(self, z: Tensor, zdot: Tensor, weight: Tensor, target: Tensor, n: int) -> tuple[Tensor, Tensor]:
+        by_weight = self.loss.by_weight(z, target, zdot) / n
         by_target = self.loss.by_target(z, zdot) / n
-        weight = w if rows is None else w[rows]
         return by_weight, by_target * (weight if by_target.ndim == 1 else weight[:, None])

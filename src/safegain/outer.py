@@ -4,6 +4,7 @@ What to solve (LowerLevel, UpperLevel, SearchSpace), how to solve it (Solver) an
 (Engine) come as objects; which iterate is kept is decided by Selection; callbacks watch and may ask to stop.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from safegain.selection import Candidate, Selection
 from safegain.solvers import Solution, Solver
 from safegain.upper import UpperLevel
 
+BLOCK_ROWS = 16_384  # handled at a time: they stay in the cache through all the operations of a step
+
 Record = dict[str, Any]
 Callback = Callable[[Record, Candidate], Any]  # what was measured, and the iterate itself
 
@@ -38,7 +41,7 @@ class _Loop:
     """What one outer step leaves to the next."""
 
     parameters: Parameters
-    states: list[State]
+    states: list[State]  # moments, which are updated in their place
     theta: Tensor  # where the inner solver starts
     history: list[Record]
 
@@ -129,12 +132,8 @@ def search(
             else:
                 record |= gradient.report
                 pulled = space.pull(loop.parameters, gradient.w, gradient.Q)
-                if not lower.ranks.count(sum(not torch.isfinite(g).all() for g in pulled)):
-                    moves = zip(loop.parameters, loop.states, pulled, strict=True)
-                    moved = [rule.step(p, state, g * lower.n_rows, step + 1) for p, state, g in moves]
-                    loop.parameters = space.project(tuple(p for p, _ in moved))
-                    loop.states = [state for _, state in moved]
-                else:
+                del gradient
+                if lower.ranks.count(sum(not (math.isfinite(g.sum()) or torch.isfinite(g).all()) for g in pulled)):
                     stop = "the hypergradient is not finite"
         loop.theta = solution.theta if solver.warm else loop.theta
         record["seconds"] = time.perf_counter() - began
@@ -142,6 +141,29 @@ def search(
         wishes = [callback(record, candidate) for callback in callbacks]  # every callback sees every record
         if stop or lower.ranks.count(any(wishes)):
             return Ended(loop.history, step, f"stopped at outer step {step}: {stop or 'a callback asked for it'}")
+        if step < steps:
+            # The iterate belongs to whoever has kept it. Only if nobody has is its memory free for the next one.
+            del candidate, point
+            moves = zip(loop.parameters, loop.states, pulled, strict=True)
+            moved = [_moved(rule, p, state, g.contiguous(), lower.n_rows, step + 1) for p, state, g in moves]
+            loop.parameters = space.project(tuple(moved))
         if checkpoint is not None:
             checkpoint.save(step, loop.saved(selection, space))
     return Ended(loop.history, steps, f"ran all {steps} outer steps")
+
+
+def _moved(rule: Adam, parameter: Tensor, moments: State, g: Tensor, scale: int, t: int) -> Tensor:
+    """`rule.step` with the gradient scale * g, for as many rows as there are.
+
+    The moments change in their place, and g becomes what is handed back: nothing is allocated, and each
+    block of rows is read once.
+    """
+    c1, c2 = 1 - rule.beta1**t, 1 - rule.beta2**t
+    blocks = (each.split(BLOCK_ROWS) for each in (parameter, *moments, g))
+    for p, m, v, slope in zip(*blocks, strict=True):
+        slope.mul_(scale)
+        m.mul_(rule.beta1).add_(slope, alpha=1 - rule.beta1)
+        v.mul_(rule.beta2).addcmul_(slope, slope, value=1 - rule.beta2)
+        root = torch.div(v, c2, out=slope).add_(rule.eps).sqrt_()
+        torch.div(m, root, out=slope).mul_(-rule.learning_rate / c1).add_(p)
+    return g

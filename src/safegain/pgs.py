@@ -24,7 +24,7 @@ from safegain.checks import check_groups, check_rows, check_trained_on, check_tr
 from safegain.comparison import certify
 from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model
 from safegain.hypergradient import Engine
-from safegain.inputs import Rows, fit_inputs
+from safegain.inputs import Rows, fit_inputs, some_rows
 from safegain.issues import Alternatives, issues
 from safegain.labels import Labels
 from safegain.outer import Callback
@@ -252,7 +252,7 @@ class PGS(BaseEstimator, ABC):
         ranks, search, rank = labels.ranks, mask & ~held & ~aside, held
         ranked = bool(ranks.count(held.sum()))
         return Data(
-            X=_weak_rows(rows, mask),
+            X=some_rows(rows, ~mask, streamed=self._streams),
             y=torch.from_numpy(labels.numbers[~mask]),
             X_search=everywhere(rows, search, ranks),
             y_search=torch.from_numpy(everywhere(labels.numbers, search, ranks)),
@@ -420,6 +420,11 @@ class PGS(BaseEstimator, ABC):
     def _model_name(self) -> str | torch.nn.Module:
         return self._default_model if isinstance(self.model, str) and self.model == "auto" else self.model
 
+    @property
+    def _streams(self) -> bool:
+        """Weak rows are only ever read in blocks."""
+        return self.search_space == "free" and self._model_name in LINEAR
+
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         name = self._model_name
         own_module = isinstance(name, torch.nn.Module)
@@ -451,10 +456,3 @@ class PGS(BaseEstimator, ABC):
 
 def _trained(settings: Settings, labels: Labels, theta: torch.Tensor) -> TrainedModel:
     return TrainedModel(settings.inputs, settings.model, theta, labels.classes, labels.mean, labels.scale)
-
-
-def _weak_rows(rows: Rows, trusted: np.ndarray) -> Rows:
-    """The rows that are not trusted; without a copy where they lie in one piece, as `stack` leaves them."""
-    weak = np.flatnonzero(~trusted)
-    first, end = weak[0], weak[-1] + 1
-    return rows[first:end] if end - first == len(weak) else rows[weak]

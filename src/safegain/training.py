@@ -15,7 +15,7 @@ from safegain.checkpoint import Checkpoint
 from safegain.configure import make_engine, make_solver
 from safegain.evidence import Known, choose_features, find_evidence
 from safegain.hypergradient import Engine
-from safegain.inputs import Inputs, Rows, join_rows, view_columns
+from safegain.inputs import Inputs, Rows, column_means, join_rows, part_of, some_rows, view_columns
 from safegain.losses import CrossEntropy, SquaredError
 from safegain.lower import LowerLevel
 from safegain.measures import calibrated_log_loss, task_measure
@@ -152,9 +152,10 @@ def _with_trusted(data: Data, settings: Settings, start: "_Start", theta: Tensor
         Q = torch.zeros(len(y), dtype=dtype) if k is None else one_hot_labels(y, k, dtype)
         return start.solver.solve(lower, torch.ones(len(y), dtype=dtype), Q, start=theta).theta
 
-    X, y = data.X[labelled.numpy()], data.y[labelled]
+    streamed = settings.inputs.linear
+    X, y = some_rows(data.X, labelled.numpy(), streamed=streamed), data.y[labelled]
     if data.ranks.rank == data.ranks.size - 1:  # every rank knows the trusted rows: one of them counts them
-        X, y = join_rows([X, data.X_search]), torch.cat([y, data.y_search])
+        X, y = join_rows([X, data.X_search], streamed=streamed), torch.cat([y, data.y_search])
     return {"raw+trusted": trained(X, y, data.ranks), "trusted": trained(data.X_search, data.y_search, ALONE)}
 
 
@@ -241,14 +242,16 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
     Q = torch.zeros(len(labelled), dtype=dtype) if k is None else one_hot_labels(data.y, k, dtype)
     ones = torch.ones(len(labelled), dtype=dtype)
     every_row = not data.ranks.count(int((~labelled).sum()))
-    rows = labelled.nonzero()[:, 0]
-    base = None if lower.base is None else lower.base[rows]
-    part = lower if every_row else replace(lower, X=lower.X[rows], base=base)
+    part, ones_of_part, Q_of_part = lower, ones, Q
+    if not every_row:
+        base = None if lower.base is None else lower.base[labelled]
+        part = replace(lower, X=part_of(lower.X, labelled), base=base)
+        ones_of_part, Q_of_part = ones[labelled], Q[labelled]
     solver = make_solver(
         settings.solver,
         part,
-        ones[rows],
-        Q[rows],
+        ones_of_part,
+        Q_of_part,
         theta,
         steps=settings.n_inner,
         learning_rate=settings.lr_inner,
@@ -257,7 +260,7 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
         seed=seed,
     )
     engine = make_engine(settings.engine, settings.model, solver)
-    raw = solver.solve(part, ones[rows], Q[rows], start=theta, tail=engine.tail if every_row else 0)
+    raw = solver.solve(part, ones_of_part, Q_of_part, start=theta, tail=engine.tail if every_row else 0)
     if settings.structured:
         space = _posterior_space(data, settings, random)
         predicted = torch.softmax(settings.model.outputs(raw.theta, lower.X), dim=1)
@@ -294,8 +297,7 @@ def upper_level(
         if data.X.ndim != 2:
             raise ValueError(f"PerView: views are sets of columns, but rows of X have shape {data.X.shape[1:]}")
         own, foreign = (view_columns(part, data.feature_names, data.X.shape[1]) for part in (kept, others))
-        total = torch.from_numpy(np.asarray(data.X.sum(axis=0, dtype=np.float64)).ravel())
-        mean = (data.ranks.sum(total) / data.ranks.count(data.X.shape[0])).numpy()
+        mean = column_means(data.X, data.ranks)
         return settings.inputs.filled(data.X_search, sorted(set(foreign) - set(own)), mean)
 
     trusted = TrustedRows(

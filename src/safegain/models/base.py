@@ -11,7 +11,7 @@ where J = dz/dtheta, `g` maps outputs to their gradient and `gdot` maps (z, zdot
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -40,6 +40,10 @@ class Model(ABC):
 
     @abstractmethod
     def tangent(self, theta: Tensor, X: Any, v: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    def tangents(self, theta: Tensor, X: Any, v: Tensor) -> Iterator[tuple[slice, Tensor, Tensor]]:
+        """z and J v, some rows at a time where a model can."""
+        yield slice(None), *self.tangent(theta, X, v)
 
     @abstractmethod
     def pullback_tangent(

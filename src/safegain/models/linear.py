@@ -8,6 +8,8 @@ penalty drives it to zero: hence this is softmax regression with the usual penal
 (the Hessian is positive definite), and for two classes it is binary logistic regression.
 """
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -42,6 +44,11 @@ class Linear(Model):
         both = X.matmul(torch.cat([theta.view(self.shape), v.view(self.shape)], dim=1))  # one pass over X
         z, zdot = both.split(self.shape[1], dim=1)
         return z @ self.contrast.T, zdot @ self.contrast.T
+
+    def tangents(self, theta: Tensor, X: Design, v: Tensor) -> Iterator[tuple[slice, Tensor, Tensor]]:
+        q = self.shape[1]
+        for rows, both in X.products(torch.cat([theta.view(self.shape), v.view(self.shape)], dim=1)):
+            yield rows, both[:, :q] @ self.contrast.T, both[:, q:] @ self.contrast.T
 
     def pullback_tangent(
         self, theta: Tensor, X: Design, v: Tensor, g: Gradient, gdot: GradientTangent

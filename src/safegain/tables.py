@@ -1,0 +1,51 @@
+"""Tables on disk, as one process of a run sees them: its share of the rows on the way in, and on the way out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from safegain.parquet import ParquetRows
+from safegain.ranks import Ranks
+
+
+@dataclass(frozen=True)
+class Share:
+    first_row: int  # of the table
+    X: Any
+    y: np.ndarray
+    trusted: np.ndarray  # bool
+
+
+def read_share(table: Path, label: str, trusted: str, ranks: Ranks) -> Share:
+    """This rank's rows: a Parquet table is streamed, and only from where they lie; a CSV file is read."""
+    if not table.exists():
+        raise ValueError(f"{table}: there is no such file or folder")
+    if table.suffix == ".csv":
+        frame = pd.read_csv(table)
+        for name in (label, trusted):
+            if name not in frame:
+                raise ValueError(f"{table}: has no column {name!r}; it has {list(frame.columns)}")
+        n = len(frame)
+        mine = frame.iloc[n * ranks.rank // ranks.size : n * (ranks.rank + 1) // ranks.size]
+        y, marks, X = mine[label].to_numpy(), mine[trusted].to_numpy(), mine.drop(columns=[label, trusted])
+    else:
+        everything = ParquetRows(table, columns=ParquetRows.names(table, but=[label, trusted]))
+        n, X = len(everything), everything.share(ranks.rank, ranks.size)
+        y, marks = X.column(label), X.column(trusted)
+    return Share(n * ranks.rank // ranks.size, X, y, np.asarray(marks, dtype=bool))
+
+
+def write_share(folder: Path, share: Share, estimator: Any, ranks: Ranks) -> None:
+    """Row, given and corrected label and weight of this rank's rows, in a file of its own."""
+    rows = np.arange(share.first_row, share.first_row + len(share.y))
+    columns = {
+        "row": rows,
+        "given": share.y,
+        "corrected": estimator.corrected_labels_,
+        "weight": estimator.sample_weight_,
+        "trusted": estimator.trusted_,
+    }
+    pd.DataFrame(columns).to_parquet(folder / f"labels-{ranks.rank + 1}-of-{ranks.size}.parquet", index=False)
