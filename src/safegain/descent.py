@@ -22,7 +22,7 @@ class UpdateRule(ABC):
     n_state = 0  # state vectors beside theta
     usual_rate: ClassVar[float | None] = None  # None: `share` over the largest curvature at the start
     share: ClassVar[float] = 0.1
-    linear = True  # the reverse pass does not ask for the gradient that was used
+    linear = True  # the reverse pass asks for neither the state nor the gradient that was used
 
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
@@ -38,7 +38,7 @@ class UpdateRule(ABC):
     def reverse(
         self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
     ) -> tuple[Tensor, State, Tensor]:
-        """`state` is the state before the step. The adjoint of theta itself passes through unchanged."""
+        """`state` is the state before the step, () of a linear rule. The adjoint of theta passes through unchanged."""
 
 
 @dataclass(frozen=True)

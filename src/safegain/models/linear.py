@@ -13,7 +13,7 @@ from torch import Tensor
 
 from safegain.design import Design
 from safegain.losses import RowLoss
-from safegain.models.base import DENSE_HESSIAN, Gradient, GradientTangent, Model
+from safegain.models.base import DENSE_HESSIAN, Gradient, Model, Pull
 
 MANY_OUTPUTS = 32
 
@@ -43,11 +43,8 @@ class Linear(Model):
         z, zdot = both.split(self.shape[1], dim=1)
         return z @ self.contrast.T, zdot @ self.contrast.T
 
-    def pullback_tangent(
-        self, theta: Tensor, X: Design, v: Tensor, g: Gradient, gdot: GradientTangent
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        z, zdot = self.tangent(theta, X, v)
-        return z, zdot, self._pull(X, gdot(z, zdot))  # J is constant: only g moves
+    def pullback_tangent(self, theta: Tensor, X: Design, v: Tensor) -> tuple[Tensor, Tensor, Pull]:
+        return *self.tangent(theta, X, v), lambda g, gdot: self._pull(X, gdot)  # J is constant: only g moves
 
     def hessian(self, theta: Tensor, X: Design, loss: RowLoss, row_weight: Tensor) -> Tensor:
         """Hessian of sum_i row_weight_i l_i  # (p, p)"""
