@@ -28,6 +28,11 @@ class UpdateRule(ABC):
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
 
+    @property
+    def n_kept(self) -> int:
+        """Vectors of a step that the reverse pass asks for: theta, and where the rule is not linear g and state."""
+        return 1 if self.linear else 2 + self.n_state
+
     def init(self, theta: Tensor) -> State:
         return tuple(torch.zeros_like(theta) for _ in range(self.n_state))
 

@@ -104,10 +104,9 @@ class Descent(Solver):
         recorded = self.steps if tail is None else min(tail, self.steps)
         point = Step(0, start, self.rule.init(start), None)
         point = walk(self.rule, batches, lower, w, Q, point, self.steps - recorded)
-        vectors = 1 if self.rule.linear else 2 + self.rule.n_state
         whole: list[Step] | None = None
         segments = []
-        if recorded * vectors * start.numel() * start.element_size() <= self.memory_budget:
+        if recorded * self.rule.n_kept * start.numel() * start.element_size() <= self.memory_budget:
             whole = []
             point = walk(self.rule, batches, lower, w, Q, point, self.steps, keep=whole)
         else:

@@ -92,9 +92,13 @@ def walk(
 ) -> Step:
     """Steps point.t .. end - 1 of the descent; `keep` collects each step as the reverse pass wants it."""
     theta, state = point.theta, point.state
+    if keep is not None:  # one piece of memory for all: vectors kept between those let go would double it in holes
+        room = theta.new_empty(end - point.t, rule.n_kept, len(theta))
     for t in range(point.t, end):
         g = lower.gradient(theta, w, Q, batches.at(t))
         if keep is not None:
-            keep.append(Step(t, theta, (), None) if rule.linear else Step(t, theta, state, g))
+            kept = room[t - point.t]
+            torch.stack((theta,) if rule.linear else (theta, g, *state), out=kept)
+            keep.append(Step(t, kept[0], (), None) if rule.linear else Step(t, kept[0], tuple(kept[2:]), kept[1]))
         theta, state = rule.step(theta, state, g, t + 1)
     return Step(end, theta, state, None)
