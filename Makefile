@@ -23,6 +23,7 @@ check: .venv/installed
 	$(BIN)/mypy
 
 bench: .venv/installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
 	$(BIN)/python -m benchmarks
 
 # Half an hour or more: three seeds of the paper's MNIST split with default settings.

@@ -12,6 +12,8 @@ from torch import Tensor
 from safegain.descent import Adam, GradientDescent, Momentum, RMSProp
 from safegain.hypergradient import Cholesky, ConjugateGradient, Engine, Neumann, Unrolled
 from safegain.linear_algebra import largest_curvature
+from safegain.lower import LowerLevel
+from safegain.models import Module
 from safegain.solvers import ClosedForm, Descent, Newton, Solver
 
 RULES = [GradientDescent(0.2), Momentum(0.05), RMSProp(0.02), Adam(0.02)]
@@ -187,3 +189,99 @@ def test_unrolled_tends_to_implicit_geometrically():
 def test_unrolled_refuses_a_solver_without_steps():
     with pytest.raises(ValueError, match="solver='gd'"):
         Unrolled().check(Newton())
+
+
+def bytes_of(steps) -> int:
+    return sum(
+        x.numel() * x.element_size() for s in steps for x in (s.theta, *s.state, *([] if s.g is None else [s.g]))
+    )
+
+
+@every_rule
+def test_kept_iterates_stay_within_the_budget_and_segments_cost_one_more_walk(rule, monkeypatch):
+    problem = make_problem("mlp", 3, False)
+    point, steps, gradients = problem.point, 50, []
+    inner = LowerLevel.gradient
+    monkeypatch.setattr(LowerLevel, "gradient", lambda *args: gradients.append(1) or inner(*args))
+    vectors = {GradientDescent: 1, Momentum: 1, RMSProp: 3, Adam: 4}[type(rule)]
+    enough = steps * vectors * problem.theta.numel() * problem.theta.element_size()
+    for budget, walks in ((enough, 1), (enough - 1, 2)):
+        gradients.clear()
+        solver = Descent(rule, steps, memory_budget=budget)
+        solution = solver.solve(problem.lower, point.w, point.Q, start=problem.theta, tail=None)
+        trajectory = solution.trajectory
+        if walks == 1:
+            assert bytes_of(trajectory.whole) == enough
+        else:
+            longest = max(end - first.t for first, end in trajectory.segments)
+            kept = bytes_of([first for first, _ in trajectory.segments]) + longest * enough // steps
+            assert kept <= budget
+        v = problem.upper.gradient(solution.theta, problem.raw)
+        Unrolled().hypergradient(problem.lower, solution, point.w, point.Q, v)
+        assert len(gradients) == walks * steps
+
+
+def module_problem(net: torch.nn.Module, *shape: int) -> Problem:
+    """A module's problem in three classes, on rows of any shape."""
+    problem = make_problem("module", 3, False)
+    random = torch.Generator().manual_seed(4)
+    model = Module(net, 3, dtype=torch.float64)
+    X, Xv = (torch.randn(n, *shape, dtype=torch.float64, generator=random) for n in (24, 12))
+    lower = LowerLevel(model, problem.lower.loss, X, None, 0.05)
+    requirements = tuple(replace(requirement, X=Xv) for requirement in problem.upper.requirements)
+    upper = replace(problem.upper, model=model, requirements=requirements)
+    return replace(problem, lower=lower, upper=upper, theta=model.init(random))
+
+
+def convolutional(*extra: torch.nn.Module) -> torch.nn.Module:
+    nn = torch.nn
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+        layers = [
+            nn.Conv2d(1, 2, 3),
+            *extra,
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Dropout(0.4),
+            nn.Linear(8, 3),
+        ]
+        return nn.Sequential(*layers)
+
+
+@pytest.mark.parametrize("batch_size", [None, 7])
+@pytest.mark.parametrize("block", [2**23, 1000])
+@pytest.mark.parametrize("extra", [(), (torch.nn.BatchNorm2d(2), torch.nn.Dropout2d(0.2))], ids=["plain", "normalised"])
+def test_unrolled_module_with_dropout_equals_finite_differences(extra, batch_size, block, monkeypatch):
+    monkeypatch.setattr("safegain.models.module.BLOCK_NUMBERS", block)
+    net = convolutional(*extra).train()
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    problem = module_problem(net, 1, 6, 6)
+    assert (problem.lower.block_rows < 24) == (block == 1000)
+    solver = Descent(Momentum(0.05), 12, batch_size, seed=1)
+    state = torch.get_rng_state()
+    found = hypergradient(problem, solver, Unrolled())
+    assert_matches_differences(problem, solver, found)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert all(torch.equal(net.state_dict()[name], tensor) for name, tensor in before.items())
+
+
+def test_dropout_acts_in_the_steps_of_a_descent_and_nowhere_else():
+    problem = module_problem(convolutional(), 1, 6, 6)
+    lower, theta, (w, Q) = problem.lower, problem.theta, problem.parameters
+    model = lower.model
+    whole = model.outputs(theta, lower.X)
+    assert torch.equal(whole, model.outputs(theta, lower.X))
+    steps = [model.at_step(seed).outputs(theta, lower.X) for seed in (0, 0, 1)]
+    assert torch.equal(steps[0], steps[1])
+    assert not torch.equal(steps[0], steps[2])
+    assert not torch.equal(steps[0], whole)
+    assert torch.equal(whole, model.outputs(theta, lower.X))
+    batches = Descent(GradientDescent(0.1), 3).solve(lower, w, Q, start=theta).trajectory.batches
+    first, second = (lower.gradient(theta, w, Q, batches.at(t)) for t in (0, 1))
+    assert not torch.equal(first, second)
+    loss = problem.training_loss(theta, w, Q)
+    assert float(lower.value(theta, w, Q)) == pytest.approx(float(loss), rel=1e-12)
+    assert torch.equal(lower.gradient(theta, w, Q), lower.gradient(theta, w, Q))
+    plain = Module(torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Dropout(0.0)), 3, dtype=torch.float64)
+    assert plain.at_step(3) is plain

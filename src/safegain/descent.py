@@ -22,11 +22,16 @@ class UpdateRule(ABC):
     n_state = 0  # state vectors beside theta
     usual_rate: ClassVar[float | None] = None  # None: `share` over the largest curvature at the start
     share: ClassVar[float] = 0.1
-    linear = True  # the reverse pass does not ask for the gradient that was used
+    linear = True  # the reverse pass asks for neither the state nor the gradient that was used
 
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
+
+    @property
+    def n_kept(self) -> int:
+        """Vectors of a step that the reverse pass asks for: theta, and where the rule is not linear g and state."""
+        return 1 if self.linear else 2 + self.n_state
 
     def init(self, theta: Tensor) -> State:
         return tuple(torch.zeros_like(theta) for _ in range(self.n_state))
@@ -38,7 +43,7 @@ class UpdateRule(ABC):
     def reverse(
         self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
     ) -> tuple[Tensor, State, Tensor]:
-        """`state` is the state before the step. The adjoint of theta itself passes through unchanged."""
+        """`state` is the state before the step, () of a linear rule. The adjoint of theta passes through unchanged."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ X, w, Q and base are the rows of this rank; theta is the same on all of them, an
 handed back.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -31,6 +32,7 @@ class Batch:
 
     rows: Tensor | None  # numbers of this rank's rows; None: all of them
     size: int  # on all ranks
+    seed: int = 0  # of what is random in the model at this step: dropout
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,13 @@ class LowerLevel:
     ranks: Ranks = ALONE
     n_rows: int = field(init=False)  # on all ranks
     first_row: int = field(init=False)  # how many of them are on the ranks before this one
+    block_rows: int = field(init=False)  # how many rows a pass takes at once
 
     def __post_init__(self) -> None:
         counts = self.ranks.gather(len(self.X))
         object.__setattr__(self, "n_rows", sum(counts))
         object.__setattr__(self, "first_row", sum(counts[: self.ranks.rank]))
+        object.__setattr__(self, "block_rows", self.model.block_rows(self.X))
 
     def target(self, Q: Tensor, rows: Tensor | slice = EVERY) -> Tensor:
         """What the rows are trained towards."""
@@ -70,8 +74,9 @@ class LowerLevel:
 
     def gradient(self, theta: Tensor, w: Tensor, Q: Tensor, batch: Batch | None = None) -> Tensor:
         """dL/dtheta, over all rows or a batch of them."""
-        X, coefficient, target = self._of(batch, w, Q)
-        fit = self.model.pullback(theta, X, lambda z: coefficient * self.loss.grad(z, target))
+        fit = torch.zeros_like(theta)
+        for model, X, coefficient, target in self._blocks(batch, w, Q):
+            fit += model.pullback(theta, X, partial(self._output_gradient, coefficient, target))
         return self._with_decay(fit, theta)
 
     def local(self, theta: Tensor, w: Tensor, Q: Tensor) -> Local:
@@ -104,9 +109,8 @@ class LowerLevel:
         self, theta: Tensor, w: Tensor, Q: Tensor, v: Tensor, batch: Batch | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """d/d(theta, w, Q) of v . dL/dtheta, the last two for the batch's rows only."""
-        z, zdot, hv = self._second_order(theta, w, Q, v, batch)
-        rows, n = (EVERY, self.n_rows) if batch is None or batch.rows is None else (batch.rows, batch.size)
-        return self._with_decay(hv, v), *self._mixed(z, zdot, w[rows], self.target(Q, rows), n)
+        by_weight, by_target, hv = self._second_order(theta, w, Q, v, batch)
+        return self._with_decay(hv, v), by_weight, by_target
 
     def mixed(self, theta: Tensor, w: Tensor, Q: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """d/d(w, Q) of v . dL/dtheta: cheaper than `reverse`, for engines that have solved for v."""
@@ -154,24 +158,37 @@ class LowerLevel:
         assert isinstance(model, Linear)
         return lambda v: self._with_decay(model.hessian_product(self.X, self.loss, prediction, row_weight, v), v)
 
-    def _of(self, batch: Batch | None, w: Tensor, Q: Tensor) -> tuple[Any, Tensor, Tensor]:
-        """The rows of a batch, the coefficient of each in the mean, and its target."""
+    def _blocks(self, batch: Batch | None, w: Tensor, Q: Tensor) -> Iterator[tuple[Model, Any, Tensor, Tensor]]:
+        """The rows of a batch in blocks: the model that sees them, they, their coefficients in the mean and targets."""
         if batch is None or batch.rows is None:
-            return self.X, (w / self.n_rows)[:, None], self.target(Q)
-        return self.X[batch.rows], (w[batch.rows] / batch.size)[:, None], self.target(Q, batch.rows)
+            X, coefficient, target = self.X, (w / self.n_rows)[:, None], self.target(Q)
+        else:
+            rows = batch.rows
+            X, coefficient, target = self.X[rows], (w[rows] / batch.size)[:, None], self.target(Q, rows)
+        for first in range(0, max(len(X), 1), self.block_rows):
+            model = self.model if batch is None else self.model.at_step(batch.seed + first)
+            if self.block_rows >= len(X):
+                yield model, X, coefficient, target
+            else:
+                block = slice(first, first + self.block_rows)
+                yield model, X[block], coefficient[block], target[block]
+
+    def _output_gradient(self, coefficient: Tensor, target: Tensor, z: Tensor) -> Tensor:
+        return coefficient * self.loss.grad(z, target)
 
     def _second_order(
         self, theta: Tensor, w: Tensor, Q: Tensor, v: Tensor, batch: Batch | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        X, coefficient, target = self._of(batch, w, Q)
-        """Outputs, their tangents, and this rank's part of the Hessian's product with v."""
-        return self.model.pullback_tangent(
-            theta,
-            X,
-            v,
-            lambda z: coefficient * self.loss.grad(z, target),
-            lambda z, zdot: coefficient * self.loss.curve(z, zdot),
-        )
+        """d/d(w, Q) of v . dL/dtheta, and this rank's part of the Hessian's product with v."""
+        fit, by_weights, by_targets = torch.zeros_like(v), [], []
+        for model, X, coefficient, target in self._blocks(batch, w, Q):
+            z, zdot, pull = model.pullback_tangent(theta, X, v)
+            grad, curve, by_weight, by_target = self.loss.second_order(z, zdot, target)
+            fit += pull(coefficient * grad, coefficient * curve)
+            by_weights.append(by_weight)
+            by_targets.append(by_target * (coefficient if by_target.ndim == 2 else coefficient[:, 0]))
+        size = self.n_rows if batch is None else batch.size
+        return _joined(by_weights) / size, _joined(by_targets), fit
 
     def _with_decay(self, part: Tensor, v: Tensor) -> Tensor:
         return self.ranks.sum(part).add_(self.model.decayed * v, alpha=self.alpha)
@@ -180,3 +197,7 @@ class LowerLevel:
         by_weight = self.loss.by_weight(z, target, zdot) / n
         by_target = self.loss.by_target(z, zdot) / n
         return by_weight, by_target * (weight if by_target.ndim == 1 else weight[:, None])
+
+
+def _joined(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)

@@ -84,7 +84,12 @@ class Newton(Solver):
 
 @dataclass(frozen=True)
 class Descent(Solver):
-    """T steps of an update rule from a fixed start, on all rows or on batches."""
+    """T steps of an update rule from a fixed start, on all rows or on batches.
+
+    All iterates are kept for the way back where they fit into `memory_budget` bytes. Where they do not, the steps are
+    cut into sqrt(T) segments; the first point of each is kept, and one at a time is walked again. That is the least
+    memory that one more walk can buy, whether or not it fits.
+    """
 
     rule: UpdateRule
     steps: int
@@ -99,10 +104,9 @@ class Descent(Solver):
         recorded = self.steps if tail is None else min(tail, self.steps)
         point = Step(0, start, self.rule.init(start), None)
         point = walk(self.rule, batches, lower, w, Q, point, self.steps - recorded)
-        vectors = 1 + self.rule.n_state + (not self.rule.linear)
         whole: list[Step] | None = None
         segments = []
-        if recorded * vectors * start.numel() * start.element_size() <= self.memory_budget:
+        if recorded * self.rule.n_kept * start.numel() * start.element_size() <= self.memory_budget:
             whole = []
             point = walk(self.rule, batches, lower, w, Q, point, self.steps, keep=whole)
         else:

@@ -26,15 +26,17 @@ class Batches:
     mine: range  # the rows that this rank holds
 
     def at(self, t: int) -> Batch:
+        # Plus the number of a row, it is the seed of the block of rows that begins there.
+        seed = ((self.seed * 1_000_003 + t) * 1_000_003 + self.mine.start) % 2**62
         if self.size is None or self.size >= self.n_rows:
-            return Batch(None, self.n_rows)
+            return Batch(None, self.n_rows, seed)
         per_epoch = -(-self.n_rows // self.size)
         epoch, batch = divmod(t, per_epoch)
         rows = _order(self.n_rows, self.seed, epoch)[batch * self.size : (batch + 1) * self.size]
         if len(self.mine) == self.n_rows:
-            return Batch(rows, len(rows))
+            return Batch(rows, len(rows), seed)
         held = (rows >= self.mine.start) & (rows < self.mine.stop)
-        return Batch(rows[held] - self.mine.start, len(rows))
+        return Batch(rows[held] - self.mine.start, len(rows), seed)
 
 
 @lru_cache(maxsize=2)  # the epoch at hand, and its neighbour
@@ -46,7 +48,7 @@ def _order(n_rows: int, seed: int, epoch: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Step:
-    """What the reverse pass needs of step t: where it began, and the gradient if the rule asks for it."""
+    """Where step t of a descent began, and the gradient that it used if the reverse pass asks for it."""
 
     t: int
     theta: Tensor
@@ -90,9 +92,13 @@ def walk(
 ) -> Step:
     """Steps point.t .. end - 1 of the descent; `keep` collects each step as the reverse pass wants it."""
     theta, state = point.theta, point.state
+    if keep is not None:  # one piece of memory for all: vectors kept between those let go would double it in holes
+        room = theta.new_empty(end - point.t, rule.n_kept, len(theta))
     for t in range(point.t, end):
         g = lower.gradient(theta, w, Q, batches.at(t))
         if keep is not None:
-            keep.append(Step(t, theta, state, None if rule.linear else g))
+            kept = room[t - point.t]
+            torch.stack((theta,) if rule.linear else (theta, g, *state), out=kept)
+            keep.append(Step(t, kept[0], (), None) if rule.linear else Step(t, kept[0], tuple(kept[2:]), kept[1]))
         theta, state = rule.step(theta, state, g, t + 1)
     return Step(end, theta, state, None)

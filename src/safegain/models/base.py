@@ -3,11 +3,12 @@
 Invariant: `theta` is one flat tensor (p,), so that solvers and engines are vector arithmetic. A model gives
 
     outputs            z(theta)
-    pullback           J' g(z)                       one forward, one backward pass
-    tangent            z and J v                     one forward pass and its tangent
-    pullback_tangent   z, J v and d/dtheta[J' g(z)] v    one fused forward + tangent + backward pass
+    pullback           J' g(z)                    one forward, one backward pass
+    tangent            z and J v                  one forward pass and its tangent
+    pullback_tangent   z, J v, and the map from (g, gdot) to d/dtheta[J' g] v:
+                       together one fused forward + tangent + backward pass
 
-where J = dz/dtheta, `g` maps outputs to their gradient and `gdot` maps (z, zdot) to its tangent.
+where J = dz/dtheta, g is a gradient in z and gdot its tangent along J v.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +19,7 @@ import torch
 from torch import Tensor
 
 Gradient = Callable[[Tensor], Tensor]
-GradientTangent = Callable[[Tensor, Tensor], Tensor]
+Pull = Callable[[Tensor, Tensor], Tensor]
 
 
 DENSE_HESSIAN = 1500  # parameters up to which a Hessian is formed
@@ -46,6 +47,12 @@ class Model(ABC):
         yield slice(None), *self.tangent(theta, X, v)
 
     @abstractmethod
-    def pullback_tangent(
-        self, theta: Tensor, X: Any, v: Tensor, g: Gradient, gdot: GradientTangent
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    def pullback_tangent(self, theta: Tensor, X: Any, v: Tensor) -> tuple[Tensor, Tensor, Pull]: ...
+
+    def block_rows(self, X: Any) -> int:
+        """How many of these rows a pass should take at once: sums over rows are formed in such blocks."""
+        return max(len(X), 1)
+
+    def at_step(self, seed: int) -> "Model":
+        """The model as a step of a descent sees it: what is random in it follows from the seed."""
+        return self

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from safegain.design import Design
 from safegain.losses import RowLoss
-from safegain.models.base import Gradient, GradientTangent, Model
+from safegain.models.base import Gradient, Model, Pull
 
 DENSE_WORK = 128  # columns times gram matrices up to which forming a Hessian beats a dozen products with it
 
@@ -50,11 +50,8 @@ class Linear(Model):
         for rows, both in X.products(torch.cat([theta.view(self.shape), v.view(self.shape)], dim=1)):
             yield rows, both[:, :q] @ self.contrast.T, both[:, q:] @ self.contrast.T
 
-    def pullback_tangent(
-        self, theta: Tensor, X: Design, v: Tensor, g: Gradient, gdot: GradientTangent
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        z, zdot = self.tangent(theta, X, v)
-        return z, zdot, self._pull(X, gdot(z, zdot))  # J is constant: only g moves
+    def pullback_tangent(self, theta: Tensor, X: Design, v: Tensor) -> tuple[Tensor, Tensor, Pull]:
+        return *self.tangent(theta, X, v), lambda g, gdot: self._pull(X, gdot)  # J is constant: only g moves
 
     def hessian(self, theta: Tensor, X: Design, loss: RowLoss, row_weight: Tensor) -> Tensor:
         """Hessian of sum_i row_weight_i l_i  # (p, p)"""

@@ -1,0 +1,35 @@
+"""The benchmark of the unrolled engine, rehearsed: what it compares agrees, and every row is measured."""
+
+import math
+
+import pytest
+import torch
+from benchmarks import unrolled
+from benchmarks.unrolled import WAYS, make, run
+
+
+def test_rehearsal_measures_every_row():
+    rows = run(quick=True)
+    measured = [row for row in rows if "not installed" not in row["name"]]
+    assert len(rows) == 6
+    assert len(measured) >= 4  # higher and TorchOpt are extras
+    for row in measured:
+        assert row.keys() == {"name", "ratio", "low", "high", "bar", "met"}
+        assert math.isfinite(row["ratio"])
+        assert row["low"] <= row["ratio"] <= row["high"]
+
+
+@pytest.mark.parametrize("way", ["autograd", "higher", "torchopt"])
+@pytest.mark.parametrize("kind", ["network", "convolutional"])
+def test_every_way_finds_the_same_hypergradient(kind, way):
+    if way != "autograd":
+        pytest.importorskip(way)
+    p = make(kind, 30, 5)
+    for found, expected in zip(WAYS["ours"](p), WAYS[way](p), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5 * float(expected.abs().max()))
+
+
+def test_a_benchmark_of_unequal_things_is_refused(monkeypatch):
+    monkeypatch.setitem(WAYS, "autograd", lambda p: tuple(1.01 * g for g in unrolled.autograd(p)))
+    with pytest.raises(RuntimeError, match=r"autograd, network: hypergradients differ by 9\.9e-03"):
+        unrolled._time_against("autograd", "network", 30, 3, repeats=1)
