@@ -1,7 +1,7 @@
 """The standardised matrix [X, 1] of a linear model, as products only: X itself is never copied or densified.
 
 A model of n = 10^7 rows needs a few products with its design matrix and nothing else. The dense design forms
-them in blocks that stay in cache, centring and scaling each block on its way; the sparse one keeps the zeros
+them in blocks that stay in cache, centring each block on its way; the sparse one keeps the zeros
 by scaling alone. Products are formed in float64 whatever the rows are stored in.
 """
 
@@ -57,6 +57,8 @@ class DenseDesign(Design):
     def __init__(self, X: Tensor, *, mean: Tensor, scale: Tensor) -> None:
         self.X, self.mean, self.scale = X, mean, scale
         self.n_columns = X.shape[1] + 1
+        # Blocks are centred only: what is left of standardising them is cheaper on the small side of a product.
+        self._inverse = torch.cat([1 / scale, torch.ones(1, dtype=torch.float64)])
         self._whole: Tensor | None = None
 
     def __len__(self) -> int:
@@ -65,56 +67,55 @@ class DenseDesign(Design):
     def __getitem__(self, index: Tensor) -> "DenseDesign":
         return DenseDesign(self.X[index], mean=self.mean, scale=self.scale)
 
-    def _standardise(self, X: Tensor, out: Tensor) -> Tensor:
+    def _centre(self, X: Tensor, out: Tensor) -> Tensor:
         torch.sub(X, self.mean, out=out[:, :-1])
-        out[:, :-1] /= self.scale
         out[:, -1] = 1
         return out
 
     def _blocks(self) -> Iterator[tuple[slice, Tensor]]:
         n = len(self)
         if self._whole is None and n * self.n_columns * 8 <= KEEP_BYTES:
-            self._whole = self._standardise(self.X, torch.empty(n, self.n_columns, dtype=torch.float64))
+            self._whole = self._centre(self.X, torch.empty(n, self.n_columns, dtype=torch.float64))
         if self._whole is not None:
             yield slice(0, n), self._whole
             return
         buffer = torch.empty(BLOCK_ROWS, self.n_columns, dtype=torch.float64)
         for start in range(0, n, BLOCK_ROWS):
             rows = slice(start, min(start + BLOCK_ROWS, n))
-            yield rows, self._standardise(self.X[rows], buffer[: rows.stop - rows.start])
+            yield rows, self._centre(self.X[rows], buffer[: rows.stop - rows.start])
 
     def matmul(self, B: Tensor) -> Tensor:
-        out = torch.empty(len(self), B.shape[1], dtype=torch.float64)
+        out, scaled = torch.empty(len(self), B.shape[1], dtype=torch.float64), self._inverse[:, None] * B
         for rows, block in self._blocks():
-            torch.mm(block, B, out=out[rows])
+            torch.mm(block, scaled, out=out[rows])
         return out
 
     def rmatmul(self, G: Tensor) -> Tensor:
         out = torch.zeros(self.n_columns, G.shape[1], dtype=torch.float64)
         for rows, block in self._blocks():
             out.addmm_(block.T, G[rows])
-        return out
+        return out.mul_(self._inverse[:, None])
 
     def through(self, B: Tensor, g: Callable[[slice, Tensor], Tensor]) -> Tensor:
-        out = torch.zeros(B.shape, dtype=torch.float64)
+        out, scaled = torch.zeros(B.shape, dtype=torch.float64), self._inverse[:, None] * B
         for rows, block in self._blocks():
             for start in range(0, len(block), BLOCK_ROWS):  # a matrix that is kept comes as one block
                 part = block[start : start + BLOCK_ROWS]
                 first = rows.start + start
-                out.addmm_(part.T, g(slice(first, first + len(part)), part @ B))
-        return out
+                out.addmm_(part.T, g(slice(first, first + len(part)), part @ scaled))
+        return out.mul_(self._inverse[:, None])
 
     def square_sums(self) -> Tensor:
         out = torch.zeros(self.n_columns, dtype=torch.float64)
         for _, block in self._blocks():
             out += block.square().sum(dim=0)
-        return out
+        return out.mul_(self._inverse.square())
 
     def gram(self, weight: Tensor) -> Tensor:
         out = torch.zeros(self.n_columns, self.n_columns, dtype=torch.float64)
         for rows, block in self._blocks():
             out.addmm_(block.T, block * weight[rows, None])
-        return out
+        return out.mul_(self._inverse).mul_(self._inverse[:, None])
 
     def normal_equations(self, weight: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         # One pass over X serves both.
@@ -124,7 +125,7 @@ class DenseDesign(Design):
             weighted = block * weight[rows, None]
             gram.addmm_(block.T, weighted)
             moment.addmv_(weighted.T, target[rows])
-        return gram, moment
+        return gram.mul_(self._inverse).mul_(self._inverse[:, None]), moment.mul_(self._inverse)
 
 
 class SparseDesign(Design):
