@@ -5,9 +5,9 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import projections, ridge
+from benchmarks import convex, projections, ridge
 
-PARTS = {"projections": projections.run, "ridge": ridge.run}
+PARTS = {"convex": convex.run, "projections": projections.run, "ridge": ridge.run}
 
 
 def main() -> None:

@@ -8,10 +8,11 @@ counts: checks, projections of all weights and labels, the outer Adam, both leve
 from collections.abc import Callable
 
 import numpy as np
+import scipy.sparse
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.measure import compare
+from benchmarks.measure import compare, peak_bytes
 from safegain import PGSClassifier
 from safegain.hypergradient import ConjugateGradient
 from safegain.inputs import fit_inputs
@@ -94,3 +95,18 @@ def _theirs(X: np.ndarray, y: np.ndarray, tol: float) -> Callable[[], object]:
 
 def _shape(n: int, d: int, k: int) -> str:
     return f"n={n:,}, d={d}, k={k}"
+
+
+def sparse_peak() -> int:
+    """Bytes beyond imports and the rows themselves, for a search over rows with many columns, nearly all of which are zero."""
+    random = np.random.default_rng(0)
+    X = scipy.sparse.random_array((20_000, 50_000), density=1e-3, format="csr", rng=random)
+    y = random.integers(3, size=20_000)
+    before = peak_bytes()
+    model = PGSClassifier("softmax", search_space="free", reference="raw", n_outer=3, tol=1e-4, random_state=0)
+    model.fit(X, y, trusted=np.arange(20_000) < N_TRUSTED)
+    return peak_bytes() - before
+
+
+if __name__ == "__main__":
+    print(sparse_peak())

@@ -10,7 +10,6 @@ handed back.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -52,6 +51,7 @@ class LowerLevel:
     ranks: Ranks = ALONE
     n_rows: int = field(init=False)  # on all ranks
     first_row: int = field(init=False)  # how many of them are on the ranks before this one
+    _moments: list[Eigen] = field(init=False, repr=False, default_factory=list)  # none or one
 
     def __post_init__(self) -> None:
         counts = self.ranks.gather(len(self.X))
@@ -123,13 +123,15 @@ class LowerLevel:
         H = self.ranks.sum(columns(torch.eye(len(theta), dtype=theta.dtype)))
         return (H + H.T) / 2 + self.alpha * torch.diag(self.model.decayed)
 
-    @cached_property
+    @property
     def moments(self) -> Eigen:
-        """G = X'X / n of a linear model's rows, for all (w, Q) and theta; its diagonal where columns are many."""
-        if self.X.n_columns > MOST_COLUMNS:
-            return Eigen(self.ranks.sum(self.X.square_sums()) / self.n_rows, None)
-        gram = self.X.gram(torch.ones(len(self.X), dtype=torch.float64))
-        return Eigen(*torch.linalg.eigh(self.ranks.sum(gram) / self.n_rows))
+        """G = X'X / n of a linear model's rows, or its diagonal where columns are many; found once."""
+        if not self._moments and self.X.n_columns > MOST_COLUMNS:
+            self._moments.append(Eigen(self.ranks.sum(self.X.square_sums()) / self.n_rows, None))
+        elif not self._moments:
+            gram = self.X.gram(torch.ones(len(self.X), dtype=torch.float64))
+            self._moments.append(Eigen(*torch.linalg.eigh(self.ranks.sum(gram) / self.n_rows)))
+        return self._moments[0]
 
     def approximate_inverse(self, theta: Tensor, w: Tensor, Q: Tensor, here: Local) -> Product | None:
         """About the inverse of d2L/dtheta2 at theta, where `here` is; None for a large network.
