@@ -98,7 +98,7 @@ def _shape(n: int, d: int, k: int) -> str:
 
 
 def sparse_peak() -> int:
-    """Bytes beyond imports and the rows themselves, for a search over rows with many columns, nearly all of which are zero."""
+    """Bytes that a search takes over rows with many columns that are nearly all zero."""
     random = np.random.default_rng(0)
     X = scipy.sparse.random_array((20_000, 50_000), density=1e-3, format="csr", rng=random)
     y = random.integers(3, size=20_000)
