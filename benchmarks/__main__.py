@@ -5,9 +5,15 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import projections, ridge, unrolled
+from benchmarks import convex, projections, ranks, ridge, unrolled
 
-PARTS = {"projections": projections.run, "ridge": ridge.run, "unrolled": unrolled.run}
+PARTS = {
+    "convex": convex.run,
+    "projections": projections.run,
+    "ranks": ranks.run,
+    "ridge": ridge.run,
+    "unrolled": unrolled.run,
+}
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ handed back.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import torch
@@ -56,6 +56,7 @@ class LowerLevel:
     n_rows: int = field(init=False)  # on all ranks
     first_row: int = field(init=False)  # how many of them are on the ranks before this one
     block_rows: int = field(init=False)  # how many rows a pass takes at once
+    _moments: list[Eigen] = field(init=False, repr=False, default_factory=list)  # none or one
 
     def __post_init__(self) -> None:
         counts = self.ranks.gather(len(self.X))
@@ -128,13 +129,15 @@ class LowerLevel:
         H = self.ranks.sum(columns(torch.eye(len(theta), dtype=theta.dtype)))
         return (H + H.T) / 2 + self.alpha * torch.diag(self.model.decayed)
 
-    @cached_property
+    @property
     def moments(self) -> Eigen:
-        """G = X'X / n of a linear model's rows, for all (w, Q) and theta; its diagonal where columns are many."""
-        if self.X.n_columns > MOST_COLUMNS:
-            return Eigen(self.ranks.sum(self.X.square_sums()) / self.n_rows, None)
-        gram = self.X.gram(torch.ones(len(self.X), dtype=torch.float64))
-        return Eigen(*torch.linalg.eigh(self.ranks.sum(gram) / self.n_rows))
+        """G = X'X / n of a linear model's rows, or its diagonal where columns are many; found once."""
+        if not self._moments and self.X.n_columns > MOST_COLUMNS:
+            self._moments.append(Eigen(self.ranks.sum(self.X.square_sums()) / self.n_rows, None))
+        elif not self._moments:
+            gram = self.X.gram(torch.ones(len(self.X), dtype=torch.float64))
+            self._moments.append(Eigen(*torch.linalg.eigh(self.ranks.sum(gram) / self.n_rows)))
+        return self._moments[0]
 
     def approximate_inverse(self, theta: Tensor, w: Tensor, Q: Tensor, here: Local) -> Product | None:
         """About the inverse of d2L/dtheta2 at theta, where `here` is; None for a large network.

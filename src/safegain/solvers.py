@@ -14,6 +14,7 @@ from torch import Tensor
 from safegain.descent import UpdateRule
 from safegain.linear_algebra import Product, cholesky, conjugate_gradient
 from safegain.lower import Local, LowerLevel
+from safegain.models import Linear
 from safegain.trajectory import Batches, Step, Trajectory, walk
 
 
@@ -74,7 +75,8 @@ class Newton(Solver):
             theta, here = theta - step * solved.x, there
             iterations, products = iterations + 1, products + solved.iterations
         report = {"iterations": iterations, "products": products, "gradient": float(here.gradient.abs().max())}
-        return Solution(theta, local=here, inverse=inverse, report=report)
+        # A network's Hessian may have been indefinite on the way, and what mended it is no guide to the solution's.
+        return Solution(theta, local=here, inverse=inverse if isinstance(lower.model, Linear) else None, report=report)
 
     def _forcing(self, g: Tensor) -> float:
         """No better than the present gradient deserves (Dembo and Steihaug 1983), nor than the end asks for."""

@@ -1,0 +1,112 @@
+"""Softmax regression near its limit: an implicit hypergradient against one fit, a whole search against one of
+scikit-learn's fits of the same objective to the same tolerance.
+
+Columns are correlated and a third of the labels are wrong, so that neither solver has it easy. Everything in the search
+counts: checks, projections of all weights and labels, the outer Adam, both levels, selection.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse
+import torch
+from sklearn.linear_model import LogisticRegression
+
+from benchmarks.measure import compare, peak_bytes
+from safegain import PGSClassifier
+from safegain.hypergradient import ConjugateGradient
+from safegain.inputs import fit_inputs
+from safegain.losses import CrossEntropy
+from safegain.lower import LowerLevel
+from safegain.models import Linear
+from safegain.solvers import Newton
+
+ALPHA, N_TRUSTED = 1e-4, 1_000
+
+
+def make_rows(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, labels of which a third are drawn at random, and the labels that are right."""
+    random = np.random.default_rng(0)
+    factors = max(d // 5, 1)
+    loadings = random.standard_normal((factors, d)) * np.linspace(2, 0.3, factors)[:, None]
+    X = random.standard_normal((n, factors)) @ loadings * 2 / factors**0.5 + 0.5 * random.standard_normal((n, d))
+    logits = X @ random.standard_normal((d, k)) * 1.5 / d**0.5
+    right = (logits + random.gumbel(size=(n, k))).argmax(axis=1)
+    y = np.where(random.random(n) < 1 / 3, random.integers(k, size=n), right)
+    return X, y, right
+
+
+def run(*, quick: bool = False) -> list[dict]:
+    repeats = 1 if quick else 3
+    return [
+        *_hypergradient(*((2_000, 20, 3) if quick else (100_000, 200, 10)), repeats=repeats),
+        *_search(*((3_000, 10, 3) if quick else (200_000, 100, 10)), repeats=repeats),
+    ]
+
+
+def _hypergradient(n: int, d: int, k: int, *, repeats: int, tol: float = 1e-6) -> list[dict]:
+    X, y, right = make_rows(n, d, k)
+    inputs = fit_inputs(X, model="softmax", scaling="auto")
+    design, model = inputs.rows(X), Linear(d + 1, k)
+    start = model.init(torch.Generator())
+    w, Q = torch.ones(n, dtype=torch.float64), torch.eye(k, dtype=torch.float64)[torch.from_numpy(y)]
+
+    def fit() -> tuple:
+        lower = LowerLevel(model, CrossEntropy(), design, None, ALPHA)  # a new one: what it remembers is part of a fit
+        return lower, Newton(tol).solve(lower, w, Q, start=start)
+
+    lower, solution = fit()
+    trusted = torch.eye(k, dtype=torch.float64)[torch.from_numpy(right[:N_TRUSTED])]
+    v = model.pullback(
+        solution.theta, inputs.rows(X[:N_TRUSTED]), lambda z: (torch.softmax(z, dim=1) - trusted) / len(trusted)
+    )
+    engine = ConjugateGradient(tol=10 * tol)
+    name, what = f"hypergradient, softmax regression, {_shape(n, d, k)}", f"to {tol:g}"
+
+    def hypergradient() -> object:
+        return engine.hypergradient(lower, solution, w, Q, v)
+
+    return [
+        compare(f"{name} / one fit {what}", hypergradient, fit, bar=1, repeats=repeats),
+        compare(f"{name} / scikit-learn's fit {what}", hypergradient, _theirs(X, y, tol), bar=1, repeats=repeats),
+    ]
+
+
+def _search(n: int, d: int, k: int, *, repeats: int) -> list[dict]:
+    X, y, right = make_rows(n, d, k)
+    trusted = np.arange(n) < N_TRUSTED
+    y[trusted] = right[trusted]
+
+    def search(tol: float) -> Callable[[], object]:
+        model = PGSClassifier("softmax", search_space="free", reference="raw", alpha=ALPHA, tol=tol, random_state=0)
+        return lambda: model.fit(X, y, trusted=trusted)
+
+    name = f"PGS, softmax regression, {_shape(n, d, k)}, 20 outer steps / LogisticRegression"
+    return [
+        compare(f"{name}, both to {tol:g}", search(tol), _theirs(X, y, tol), bar=15, repeats=repeats)
+        for tol in (1e-4, 1e-6)
+    ]
+
+
+def _theirs(X: np.ndarray, y: np.ndarray, tol: float) -> Callable[[], object]:
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)  # before the clock starts
+    return lambda: LogisticRegression(C=1 / (ALPHA * len(X)), tol=tol, max_iter=10_000).fit(scaled, y)
+
+
+def _shape(n: int, d: int, k: int) -> str:
+    return f"n={n:,}, d={d}, k={k}"
+
+
+def sparse_peak() -> int:
+    """Bytes that a search takes over rows with many columns that are nearly all zero."""
+    random = np.random.default_rng(0)
+    X = scipy.sparse.random_array((20_000, 50_000), density=1e-3, format="csr", rng=random)
+    y = random.integers(3, size=20_000)
+    before = peak_bytes()
+    model = PGSClassifier("softmax", search_space="free", reference="raw", n_outer=3, tol=1e-4, random_state=0)
+    model.fit(X, y, trusted=np.arange(20_000) < N_TRUSTED)
+    return peak_bytes() - before
+
+
+if __name__ == "__main__":
+    print(sparse_peak())
