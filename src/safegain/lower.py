@@ -18,6 +18,7 @@ from torch import Tensor
 from safegain.losses import RowLoss
 from safegain.models import Linear, Model
 from safegain.ranks import ALONE, Ranks
+from safegain.row_sources import StreamedRows
 
 EVERY = slice(None)
 
@@ -92,7 +93,8 @@ class LowerLevel:
     def _of(self, batch: Batch | None, w: Tensor, Q: Tensor) -> tuple[Any, Tensor, Tensor]:
         """The rows of a batch, the coefficient of each in the mean, and its target."""
         if batch is None or batch.rows is None:
-            return self.X, (w / self.n_rows)[:, None], self.target(Q)
+            X = self.X[:] if isinstance(self.X, StreamedRows) else self.X  # a batch that holds them all
+            return X, (w / self.n_rows)[:, None], self.target(Q)
         return self.X[batch.rows], (w[batch.rows] / batch.size)[:, None], self.target(Q, batch.rows)
 
     def _second_order(

@@ -99,8 +99,11 @@ def search(
         if step < steps:
             # The iterate belongs to whoever has kept it. Only if nobody has is its memory free for the next one.
             del candidate, point
-            moves = zip(parameters, states, pulled, strict=True)
-            parameters = tuple(_moved(rule, p, state, g.contiguous(), lower.n_rows, step + 1) for p, state, g in moves)
+            parameters = tuple(
+                _moved(rule, p, state, g.contiguous(), lower.n_rows, step + 1)
+                for p, state, g in zip(parameters, states, pulled, strict=True)
+            )
+            del pulled
             parameters = space.project(parameters)
     return Ended(history, steps, f"ran all {steps} outer steps")
 
