@@ -9,6 +9,7 @@ from safegain.comparison import certify, certify_in_order
 from safegain.crossfit import certify_by_crossfit
 from safegain.estimators import PGSClassifier, PGSRegressor
 from safegain.hypergradient import Cholesky, ConjugateGradient, Neumann, Unrolled
+from safegain.parquet import ParquetRows
 from safegain.power import required_trusted
 from safegain.recipe import Recipe
 from safegain.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
@@ -29,6 +30,7 @@ __all__ = [
     "Neumann",
     "PGSClassifier",
     "PGSRegressor",
+    "ParquetRows",
     "PerClass",
     "PerGroup",
     "PerView",

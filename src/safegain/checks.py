@@ -9,19 +9,27 @@ import pandas as pd
 import scipy.sparse
 import torch
 from sklearn.utils.validation import validate_data
+from torch.utils.data import Dataset
 
 from safegain.design import BLOCK_ROWS
 from safegain.inputs import Rows
 from safegain.labels import Labels
 from safegain.parquet import ParquetRows
-from safegain.row_sources import ArrayRows, RowSource, as_source
+from safegain.row_sources import ArrayRows, DatasetRows, RowSource, as_source
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: bool) -> Rows:
+def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: bool, sources: bool = False) -> Rows:
     """Two-dimensional floating rows (more dimensions for a module), finite, with the columns seen in fit.
 
-    Rows that may not fit in memory stay where they are: of those, scikit-learn sees the first.
+    Rows that may not fit in memory stay where they are, for an estimator that takes `sources`: a memory-mapped array,
+    ParquetRows, a Dataset. Of those, scikit-learn sees the first.
     """
+    if isinstance(X, Dataset | RowSource) and not sources:
+        raise ValueError(f"X: {type(estimator).__name__} takes rows in memory, got {type(X).__name__}; pass an array")
+    if isinstance(X, Dataset):
+        if not hasattr(X, "__len__"):
+            raise ValueError(f"X: {type(X).__name__} has no length; rows are read by number, so give it a __len__")
+        X = DatasetRows(X)
     if isinstance(X, torch.Tensor):
         X = X.detach().cpu().numpy()
     if scipy.sparse.issparse(X) and not sparse:
@@ -31,7 +39,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: b
                 "or hand over X.toarray()"
             )
         raise ValueError(f"X: {type(estimator).__name__} takes no sparse rows; hand over X.toarray()")
-    stays = isinstance(X, np.memmap | RowSource)
+    stays = isinstance(X, RowSource) or (sources and isinstance(X, np.memmap))
     try:
         checked = validate_data(
             estimator,
@@ -82,6 +90,29 @@ def _not_finite(values: np.ndarray, columns: np.ndarray | None = None, n_columns
     if columns is None:
         return bad.reshape(2, len(values), -1).sum(axis=1)
     return np.stack([np.bincount(columns, each, minlength=n_columns) for each in bad]).astype(int)
+
+
+def check_streamed(rows: Rows, *, linear: bool, search_space: str, batch_size: int | None, by_descent: bool) -> None:
+    """Rows that stay where they are can be read in blocks or batches, and in no other way."""
+    if not isinstance(rows, RowSource):
+        return
+    if search_space != "free":
+        raise ValueError(
+            f"search_space: {search_space!r} takes rows in memory; use search_space='free', which streams them, or "
+            "hand over an array of floats"
+        )
+    if isinstance(rows, ParquetRows) and not linear:
+        raise ValueError(
+            "X: ParquetRows are streamed from first to last, for model='ridge' or 'softmax'; a network visits rows in "
+            "random order: hand over an array, a memory-mapped one, or a torch Dataset"
+        )
+    if not linear and batch_size is None:
+        raise ValueError("batch_size: must be given for a network whose rows are streamed, for example batch_size=256")
+    if not linear and not by_descent:
+        raise ValueError(
+            "solver, engine: a network whose rows are streamed needs a descent and its steps walked back; use solver "
+            "'gd', 'momentum', 'rmsprop' or 'adam' and engine 'unrolled' or 'truncated', or leave both at 'auto'"
+        )
 
 
 def check_trusted(trusted: Any, labels: Labels) -> np.ndarray:

@@ -1,5 +1,7 @@
 """From the names that a user writes to the objects that do the work."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -11,6 +13,7 @@ from safegain.losses import SquaredError
 from safegain.lower import LowerLevel
 from safegain.models import Linear, Model, Module, TwoLayer
 from safegain.models.base import DENSE_HESSIAN
+from safegain.row_sources import StreamedRows
 from safegain.solvers import ClosedForm, Descent, Newton, Solver
 
 LINEAR = ("ridge", "softmax")
@@ -22,6 +25,7 @@ RULES: dict[str, type[UpdateRule]] = {
 }
 SOLVERS = ("auto", "closed-form", "newton", *RULES)
 MOST_FACTORED = 20_000  # parameters: a Hessian of 3.2 GB
+SAMPLE = 4096  # rows that settle the learning rate where rows are streamed
 ENGINES = ("auto", "cholesky", "cg", "neumann", "unrolled", "truncated")
 
 
@@ -57,7 +61,10 @@ def make_solver(
     seed: int,
     tol: float,
 ) -> Solver:
-    """The solver by name, its learning rate settled on the raw problem at the start `theta` if none is given."""
+    """The solver by name, its learning rate settled on the raw problem at the start `theta` if none is given.
+
+    Of rows that are streamed, SAMPLE evenly spaced ones stand for all.
+    """
     least_squares = isinstance(lower.model, Linear) and isinstance(lower.loss, SquaredError)
     if solver == "auto":
         # Normal equations need a (d, d) matrix: for many columns, Newton's products with the rows are cheaper.
@@ -71,6 +78,10 @@ def make_solver(
     rule = RULES[solver]
     rate = learning_rate or rule.usual_rate
     if rate is None:
+        if isinstance(lower.X, StreamedRows):  # the curvature of some rows is near that of all
+            rows = torch.linspace(0, len(lower.X) - 1, min(SAMPLE, len(lower.X)), dtype=torch.float64).long()
+            base = None if lower.base is None else lower.base[rows]
+            lower, w, Q = replace(lower, X=lower.X[rows], base=base), w[rows], Q[rows]
         # The gradient has a part in every direction that the descent will move in.
         g = lower.gradient(theta, w, Q)
         rate = rule.share / largest_curvature(lower.hessian_product(theta, w, Q), g)
@@ -87,6 +98,12 @@ def make_engine(engine: str | Engine, model: Model, solver: Solver) -> Engine:
             f"engine: 'cholesky' would factor a Hessian of {p} x {p}; use 'cg', or 'unrolled' for a network"
         )
     return made
+
+
+def walks_back(solver: str, engine: str | Engine) -> bool:
+    """Hypergradients of a network come from the steps of a descent."""
+    named = isinstance(engine, Unrolled) or engine in ("auto", "unrolled", "truncated")
+    return named and solver in ("auto", *RULES)
 
 
 def _named_engine(engine: str, model: Model, solver: Solver) -> Engine:

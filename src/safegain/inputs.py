@@ -12,7 +12,7 @@ from torch import Tensor
 from safegain.design import DenseDesign, Design, SparseDesign, column_scale
 from safegain.models.mlp import PACE
 from safegain.ranks import ALONE, Ranks
-from safegain.row_sources import ArrayRows, Joined, RowSource, as_source, as_tensor
+from safegain.row_sources import ArrayRows, Joined, RowSource, StreamedRows, as_source, as_tensor
 
 Rows = Any  # an ndarray, a RowSource, or a scipy.sparse.csr_array, which has no type of its own
 
@@ -21,7 +21,9 @@ MIXED_UNITS = 100  # columns whose scales differ by more than this are not of on
 
 @dataclass(frozen=True)
 class Inputs:
-    """How rows are prepared. Linear models get a Design (float64 products); networks a tensor of `dtype`."""
+    """How rows are prepared. Linear models get a Design (float64 products); networks a tensor of `dtype`, or
+    StreamedRows of such tensors.
+    """
 
     linear: bool
     dtype: torch.dtype
@@ -31,6 +33,9 @@ class Inputs:
     def rows(self, X: Rows) -> Any:
         if self.linear:
             return self._design(X)
+        return StreamedRows(X, self._prepared) if isinstance(X, RowSource) else self._prepared(X)
+
+    def _prepared(self, X: np.ndarray) -> Tensor:
         tensor = as_tensor(X)
         if self.mean is None or self.scale is None:
             return tensor.to(self.dtype)
@@ -109,7 +114,7 @@ def some_rows(X: Rows, keep: np.ndarray, *, streamed: bool) -> Rows:
 
 def part_of(X: Any, keep: Tensor) -> Any:
     """Some rows of what a model takes; rows that are read in blocks stay where they are."""
-    return X.part(keep) if isinstance(X, Design) else X[keep]
+    return X.part(keep) if isinstance(X, Design | StreamedRows) else X[keep]
 
 
 def column_means(X: Rows, ranks: Ranks) -> np.ndarray:

@@ -21,6 +21,7 @@ from safegain.linear_algebra import Eigen, Product, cholesky, factored_inverse, 
 from safegain.losses import RowLoss
 from safegain.models import Linear, Model
 from safegain.ranks import ALONE, Ranks
+from safegain.row_sources import StreamedRows
 
 MOST_COLUMNS = 1000  # up to which X'X is formed
 EVERY = slice(None)
@@ -164,7 +165,8 @@ class LowerLevel:
     def _blocks(self, batch: Batch | None, w: Tensor, Q: Tensor) -> Iterator[tuple[Model, Any, Tensor, Tensor]]:
         """The rows of a batch in blocks: the model that sees them, they, their coefficients in the mean and targets."""
         if batch is None or batch.rows is None:
-            X, coefficient, target = self.X, (w / self.n_rows)[:, None], self.target(Q)
+            X = self.X[:] if isinstance(self.X, StreamedRows) else self.X  # a batch that holds them all
+            coefficient, target = (w / self.n_rows)[:, None], self.target(Q)
         else:
             rows = batch.rows
             X, coefficient, target = self.X[rows], (w[rows] / batch.size)[:, None], self.target(Q, rows)

@@ -145,8 +145,9 @@ def search(
             # The iterate belongs to whoever has kept it. Only if nobody has is its memory free for the next one.
             del candidate, point
             moves = zip(loop.parameters, loop.states, pulled, strict=True)
-            moved = [_moved(rule, p, state, g.contiguous(), lower.n_rows, step + 1) for p, state, g in moves]
-            loop.parameters = space.project(tuple(moved))
+            moved = tuple(_moved(rule, p, state, g.contiguous(), lower.n_rows, step + 1) for p, state, g in moves)
+            del pulled
+            loop.parameters = space.project(moved)
         if checkpoint is not None:
             checkpoint.save(step, loop.saved(selection, space))
     return Ended(loop.history, steps, f"ran all {steps} outer steps")

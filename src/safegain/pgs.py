@@ -20,9 +20,16 @@ from sklearn.utils.validation import check_is_fitted
 from safegain.certificate import Certificate
 from safegain.certifying import Certify, parameter_and_method
 from safegain.checkpoint import Checkpoint, fingerprint, opened_checkpoint
-from safegain.checks import check_groups, check_rows, check_trained_on, check_trusted, unchanged_on_failure
+from safegain.checks import (
+    check_groups,
+    check_rows,
+    check_streamed,
+    check_trained_on,
+    check_trusted,
+    unchanged_on_failure,
+)
 from safegain.comparison import certify
-from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model
+from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model, walks_back
 from safegain.hypergradient import Engine
 from safegain.inputs import Rows, fit_inputs, some_rows
 from safegain.issues import Alternatives, issues
@@ -31,6 +38,7 @@ from safegain.outer import Callback
 from safegain.progress import ProgressBar
 from safegain.ranks import Ranks, current_ranks
 from safegain.recipe import Recipe
+from safegain.row_sources import ArrayRows
 from safegain.safeness import Bootstrap, Safeness
 from safegain.splits import drawn_from, everywhere, rank_rows, trusted_rows
 from safegain.trained import TrainedModel
@@ -138,6 +146,9 @@ class PGS(BaseEstimator, ABC):
         Parameters
         ----------
         X : array, data frame, tensor or sparse matrix (n, d)
+            With search_space="free" also rows that do not fit in memory: a memory-mapped array; ParquetRows, for the
+            linear models; a torch Dataset with a length, whose items are rows or tuples that begin with one (a network
+            then needs `batch_size`, and takes its learning rate from a sample of the rows).
         y : labels (n,)
             A row without a label has NaN or None; among integer classes also -1, unless the classes are -1 and 1.
         trusted : boolean mask over the rows, or row numbers
@@ -161,6 +172,13 @@ class PGS(BaseEstimator, ABC):
         rows, labels = self._rows(X, reset=True), self._labels_of(y, ranks)
         if len(labels) != rows.shape[0]:
             raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
+        check_streamed(
+            rows,
+            linear=self._model_name in LINEAR,
+            search_space=self.search_space,
+            batch_size=self.batch_size,
+            by_descent=walks_back(self.solver, self.engine),
+        )
         groups = check_groups(groups, len(labels))
         with opened_checkpoint(
             self.checkpoint, partial(self._fingerprint, rows, labels, trusted), random, ranks
@@ -428,7 +446,12 @@ class PGS(BaseEstimator, ABC):
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         name = self._model_name
         own_module = isinstance(name, torch.nn.Module)
-        return check_rows(self, X, reset=reset, sparse=not own_module and name in LINEAR, allow_nd=own_module)
+        rows = check_rows(
+            self, X, reset=reset, sparse=not own_module and name in LINEAR, allow_nd=own_module, sources=True
+        )
+        # A network reads batches from a file, and all rows of an array in memory.
+        in_batches = name not in LINEAR and self.search_space == "free" and self.batch_size is not None
+        return ArrayRows(rows) if in_batches and isinstance(rows, np.memmap) else rows
 
     def label_issues(self) -> pd.DataFrame:
         """The labelled weak rows that the search touched, most suspicious first.

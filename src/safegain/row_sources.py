@@ -7,7 +7,8 @@ views, so that an array in memory costs nothing here and a memory-mapped one is 
 import mmap
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 MAPPED_BYTES = 2**25  # of a memory-mapped file that may stay in this process's memory after they were read
+
+NETWORK_ROWS = 1024  # that a network sees at a time where it passes over all rows
 
 
 class RowSource(ABC):
@@ -177,6 +180,26 @@ class _SomeItems(RowSource):
 
     def part(self, keep: np.ndarray) -> RowSource:
         return _SomeItems(self.source, self.numbers[keep])
+
+
+@dataclass(frozen=True)
+class StreamedRows:
+    """Rows of a source as a network takes them: `rows[index]` is a tensor, made when it is asked for."""
+
+    source: RowSource
+    prepare: Callable[[np.ndarray], Tensor]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, rows: Tensor | slice) -> Tensor:
+        return self.prepare(self.source[rows if isinstance(rows, slice) else rows.numpy()])
+
+    def part(self, keep: Tensor) -> "StreamedRows":
+        return StreamedRows(self.source.part(keep.numpy()), self.prepare)
+
+    def blocks(self) -> Iterator[Tensor]:
+        return map(self.prepare, self.source.blocks(NETWORK_ROWS))
 
 
 def as_source(X: Any) -> RowSource:

@@ -37,7 +37,7 @@ class TrainedModel:
         elif scipy.sparse.issparse(X):
             X = scipy.sparse.csr_array(X)
         with torch.no_grad():
-            return self.model.outputs(self.theta, self.inputs.rows(X))
+            return self.model.all_outputs(self.theta, self.inputs.rows(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         if self.classes is None:

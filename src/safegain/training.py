@@ -240,7 +240,7 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
         data.ranks,
     )
     Q = torch.zeros(len(labelled), dtype=dtype) if k is None else one_hot_labels(data.y, k, dtype)
-    ones = torch.ones(len(labelled), dtype=dtype)
+    ones = torch.ones((), dtype=dtype).expand(len(labelled))  # they take no memory
     every_row = not data.ranks.count(int((~labelled).sum()))
     part, ones_of_part, Q_of_part = lower, ones, Q
     if not every_row:
@@ -263,14 +263,14 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
     raw = solver.solve(part, ones_of_part, Q_of_part, start=theta, tail=engine.tail if every_row else 0)
     if settings.structured:
         space = _posterior_space(data, settings, random)
-        predicted = torch.softmax(settings.model.outputs(raw.theta, lower.X), dim=1)
+        predicted = torch.softmax(settings.model.all_outputs(raw.theta, lower.X), dim=1)
         raw_point = Point(labelled.to(dtype), torch.where(labelled[:, None], Q, predicted))
         return _Start(lower, space, solver, engine, raw, raw_point, at_raw=False)
     if every_row:
         origin = Point(ones, Q)
         free = Free(origin, settings.eps1, settings.eps2, given=data.y if k else None, ranks=data.ranks)
         return _Start(lower, free, solver, engine, raw, origin, at_raw=True)
-    predicted = settings.model.outputs(raw.theta, lower.X)
+    predicted = settings.model.all_outputs(raw.theta, lower.X)
     if k is None:
         lower = replace(lower, base=torch.where(labelled, data.y.to(dtype), predicted[:, 0]))
     else:

@@ -18,6 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from safegain.row_sources import StreamedRows
+
 Gradient = Callable[[Tensor], Tensor]
 Pull = Callable[[Tensor, Tensor], Tensor]
 
@@ -35,6 +37,12 @@ class Model(ABC):
 
     @abstractmethod
     def outputs(self, theta: Tensor, X: Any) -> Tensor: ...
+
+    def all_outputs(self, theta: Tensor, X: Any) -> Tensor:
+        """z(theta) of all rows, in blocks where they are streamed."""
+        if isinstance(X, StreamedRows):
+            return torch.cat([self.outputs(theta, block) for block in X.blocks()])
+        return self.outputs(theta, X)
 
     @abstractmethod
     def pullback(self, theta: Tensor, X: Any, g: Gradient) -> Tensor: ...

@@ -1,0 +1,323 @@
+"""Rows that do not fit in memory: the same answers as for the same rows in memory, and never more than a block read."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from torch.utils.data import Dataset, IterableDataset
+
+from safegain import ParquetRows, PGSClassifier, PGSRegressor
+from safegain.design import BLOCK_ROWS, DenseDesign, column_scale
+from safegain.methods import Reed
+from safegain.row_sources import ArrayRows, Joined, RowSource
+
+N, D = 20_000, 5
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept(monkeypatch):
+    monkeypatch.setattr("safegain.design.KEEP_BYTES", 0)  # as if there were many rows: every pass is read anew
+
+
+@pytest.fixture(scope="module")
+def problem():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((N, D)) * [1, 10, 0.1, 1, 2] + [0, 5, 0, -1, 0]
+    y = X @ random.standard_normal(D) + random.standard_normal(N) * np.where(np.arange(N) % 2, 5, 0.1)
+    trusted = random.random(N) < 0.02
+    return X, np.where(~trusted & (random.random(N) < 0.1), np.nan, y), trusted
+
+
+def mapped(X, folder, *, order="C", dtype=None, mode="r"):
+    path = folder / f"{len(list(folder.iterdir()))}.npy"
+    np.save(path, np.asarray(X, dtype=dtype, order=order))
+    return np.load(path, mmap_mode=mode)
+
+
+def regressor(**kwargs):
+    return PGSRegressor("ridge", search_space="free", **{"n_outer": 3, "random_state": 0} | kwargs)
+
+
+def same(a, b, rtol=0.0):
+    for name in ("sample_weight_", "corrected_labels_"):
+        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(a.model_.theta, b.model_.theta, rtol=rtol, atol=rtol)
+    assert a.safeness_.step == b.safeness_.step
+
+
+@pytest.mark.parametrize("reference", ["raw", "best"])
+@pytest.mark.parametrize("labels", ["every row", "some rows"])
+def test_memmap_gives_the_bits_of_the_array(problem, tmp_path, labels, reference):
+    X, y, trusted = problem
+    y = np.nan_to_num(y) if labels == "every row" else y
+    kept = X.copy(), y.copy()
+    file = mapped(X, tmp_path)
+    a = regressor(reference=reference).fit(X, y, trusted=trusted)
+    b = regressor(reference=reference).fit(file, y, trusted=trusted)
+    same(a, b)
+    np.testing.assert_array_equal(a.predict(X), b.predict(file))
+    np.testing.assert_array_equal(X, kept[0])
+    np.testing.assert_array_equal(y, kept[1])
+
+
+@pytest.mark.parametrize(("order", "dtype"), [("F", None), ("C", ">f8"), ("C", "<f4"), ("C", np.int16)])
+def test_memmaps_of_any_kind(problem, tmp_path, order, dtype):
+    X, y, trusted = problem
+    X = np.round(X * 10) if dtype is np.int16 else X
+    file = mapped(X, tmp_path, order=order, dtype=dtype)
+    a = regressor().fit(np.array(file, dtype=np.float32 if dtype == "<f4" else np.float64), y, trusted=trusted)
+    b = regressor().fit(file, y, trusted=trusted)
+    same(a, b, 1e-10)
+    same(a, regressor().fit(file[::-1][::-1], y, trusted=trusted), 1e-10)
+
+
+def test_memmap_that_is_changed_in_memory_only_keeps_its_changes(problem, tmp_path):
+    X, y, trusted = problem
+    file = mapped(X, tmp_path, mode="c")
+    file[:100] += 1
+    kept = np.array(file)
+    regressor().fit(file, y, trusted=trusted)
+    np.testing.assert_array_equal(file, kept)
+
+
+def test_scattered_rows_are_those_that_lie_in_one_piece(problem):
+    X, y, trusted = problem
+    order = np.argsort(trusted, kind="stable")  # weak rows first
+    a = regressor(reference="best", selection_fraction=0).fit(X[order], y[order], trusted=trusted[order])
+    b = regressor(reference="best", selection_fraction=0).fit(X, y, trusted=trusted)
+    np.testing.assert_allclose(a.sample_weight_, b.sample_weight_[order], atol=1e-10)
+    np.testing.assert_allclose(a.model_.theta, b.model_.theta, atol=1e-10)
+
+
+class Recorder(np.memmap):
+    """Remembers the most rows that were ever asked for, or computed with, at once."""
+
+    most = 0
+
+    @staticmethod
+    def seen(rows):
+        if not isinstance(rows, Recorder):
+            return rows
+        Recorder.most = max(Recorder.most, len(rows) if rows.ndim else 0)
+        return rows.view(np.ndarray)
+
+    def __getitem__(self, rows):
+        found = super().__getitem__(rows)
+        self.seen(found)
+        return found
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return getattr(ufunc, method)(*map(self.seen, inputs), **kwargs)
+
+    def __array_function__(self, func, types, args, kwargs):
+        if func is np.may_share_memory:  # numpy's own, at every slice
+            return super().__array_function__(func, types, args, kwargs)
+        return func(*map(self.seen, args), **kwargs)
+
+
+@pytest.mark.parametrize("task", ["ridge", "softmax", "mlp"])
+def test_never_read_as_a_whole(problem, tmp_path, task):
+    X, y, trusted = problem
+    path = tmp_path / "X.bin"
+    X.tofile(path)
+    file = Recorder(path, dtype=np.float64, mode="r", shape=X.shape)
+    Recorder.most = 0
+    if task == "softmax":
+        model = PGSClassifier("softmax", search_space="free", n_outer=1).fit(
+            file, np.nan_to_num(y) > 0, trusted=trusted
+        )
+    elif task == "mlp":
+        settings = {"n_outer": 1, "n_inner": 3, "batch_size": 500, "n_hidden": 3, "reference": "best"}
+        model = PGSRegressor("mlp", search_space="free", **settings).fit(file, y, trusted=trusted)
+    else:
+        model = regressor().fit(file, y, trusted=trusted)
+    model.predict(file)
+    assert 0 < Recorder.most <= BLOCK_ROWS
+
+
+def test_auto_takes_a_memmap(problem, tmp_path):
+    X, y, trusted = (part[:1000] for part in problem)
+    a = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
+    same(a, PGSRegressor(random_state=0).fit(mapped(X, tmp_path), y, trusted=trusted))
+    with pytest.raises(ValueError, match="search_space='free', which streams"):
+        PGSRegressor().fit(mapped(X, tmp_path, dtype=int), y, trusted=trusted)
+
+
+def test_file_is_checked_like_an_array(problem, tmp_path):
+    X, y, trusted = problem
+    X = X.copy()
+    X[[3, 9000, -1], 2], X[5, 2] = np.nan, np.inf
+    for rows in (X, mapped(X, tmp_path), mapped(X.astype(np.float32), tmp_path)):
+        with pytest.raises(ValueError, match="X: column 2 holds 3 NaN and 1 inf"):
+            regressor().fit(rows, y, trusted=trusted)
+    model = regressor().fit(mapped(problem[0], tmp_path), y, trusted=trusted)
+    with pytest.raises(ValueError, match="X has 4 features"):
+        model.predict(mapped(X[:, :4], tmp_path))
+    with pytest.raises(ValueError, match="2D array"):
+        model.predict(mapped(X[:, 0], tmp_path))
+
+
+def test_sources_agree_with_the_array(problem):
+    X = problem[0]
+    random = np.random.default_rng(1)
+    source: RowSource = Joined([ArrayRows(X[:700]), ArrayRows(X[700:])])
+    keep = random.random(N) < 0.3
+    part = source.part(keep)
+    again = random.random(keep.sum()) < 0.5
+    for found, expected in ((source, X), (part, X[keep]), (part.part(again), X[keep][again])):
+        blocks = list(found.blocks(64))
+        assert max(map(len, blocks)) <= 64
+        np.testing.assert_array_equal(np.concatenate(blocks), expected)
+        numbers = random.permutation(len(expected))[:50]
+        np.testing.assert_array_equal(found[numbers], expected[numbers])
+        np.testing.assert_array_equal(found[3:7], expected[3:7])
+        assert found.shape == expected.shape
+    mean, scale = column_scale(part)
+    np.testing.assert_allclose(mean, X[keep].mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(scale, X[keep].std(axis=0), rtol=1e-12)
+    design = DenseDesign(part, mean=mean, scale=scale)
+    written = np.column_stack([(X[keep] - mean.numpy()) / scale.numpy(), np.ones(keep.sum())])
+    B = torch.from_numpy(random.standard_normal((D + 1, 2)))
+    np.testing.assert_allclose(design.matmul(B), written @ B.numpy(), atol=1e-12)
+    np.testing.assert_allclose(torch.cat([z for _, z in design.products(B)]), written @ B.numpy(), atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def table(problem, tmp_path_factory):
+    """Two files, in row groups of 3,000."""
+    X, y, trusted = problem
+    folder = tmp_path_factory.mktemp("table")
+    for name, rows in (("b", slice(11_000, N)), ("a", slice(0, 11_000))):
+        columns = {f"x{j}": X[rows, j] for j in range(D)} | {"y": y[rows], "trusted": trusted[rows]}
+        whole = pa.table(columns | {"town": ["here"] * len(y[rows])})
+        pq.write_table(whole, folder / f"{name}.parquet", row_group_size=3_000)
+    return folder
+
+
+NAMES = [f"x{j}" for j in range(D)]
+
+
+def test_parquet_gives_what_the_array_gives(problem, table):
+    X, y, trusted = problem
+    rows = ParquetRows(table, columns=NAMES)
+    assert (rows.shape, rows.dtype, rows.ndim, len(rows)) == ((N, D), np.float64, 2, N)
+    np.testing.assert_array_equal(rows.column("y"), y)
+    a = regressor().fit(X, y, trusted=trusted)
+    b = regressor().fit(rows, rows.column("y"), trusted=rows.column("trusted"))
+    same(a, b, 1e-10)
+    assert b.feature_names_in_.tolist() == NAMES
+    np.testing.assert_allclose(b.predict(rows), a.predict(X), rtol=1e-10)
+    with pytest.raises(ValueError, match="feature names"):
+        b.predict(ParquetRows(table, columns=NAMES[::-1]))
+    with pytest.raises(ValueError, match=r"search_space='free', which streams"):
+        PGSRegressor().fit(rows, y, trusted=trusted)
+    with pytest.raises(ValueError, match="X: ParquetRows are streamed"):
+        PGSRegressor("mlp", search_space="free", batch_size=10).fit(rows, y, trusted=trusted)
+
+
+def test_row_groups_are_decoded_once_per_pass(table, monkeypatch):
+    rows, decoded = ParquetRows(table, columns=NAMES), []
+    decode = ParquetRows._row_group
+    monkeypatch.setattr(ParquetRows, "_row_group", lambda *args: decoded.append(args[2]) or decode(*args))
+    assert sum(len(block) for block in rows.blocks(1_000)) == N
+    assert decoded == [0, 1, 2, 3, 0, 1, 2]
+    decoded.clear()
+    column_scale(rows)
+    assert len(decoded) == 14  # two passes
+
+
+def test_parquet_columns(tmp_path):
+    half = pa.array([1.5, None, 2.5], type=pa.float32())
+    pq.write_table(pa.table({"a": half, "n": [1, 2, None], "s": ["x", None, "y"]}), tmp_path / "t.parquet")
+    rows = ParquetRows(tmp_path / "t.parquet", columns=["a"])
+    assert rows.dtype == np.float32
+    assert rows.column("s").tolist() == ["x", None, "y"]
+    both = ParquetRows([tmp_path / "t.parquet"] * 2, columns=["n", "a"])
+    np.testing.assert_array_equal(both[:], [[1, 1.5], [2, np.nan], [np.nan, 2.5]] * 2)
+    with pytest.raises(ValueError, match=r"X: column 'n' holds 2 NaN and 0 inf"):
+        regressor().fit(both, np.arange(6.0), trusted=[0, 1])
+    with pytest.raises(ValueError, match=rf"column 's' of {re.escape(str(tmp_path / 't.parquet'))} is string"):
+        ParquetRows(tmp_path)
+    with pytest.raises(ValueError, match="has no column 'b'"):
+        ParquetRows(tmp_path, columns=["b"])
+    with pytest.raises(ValueError, match=r"holds no \*.parquet"):
+        ParquetRows(tmp_path / "..", columns=["b"])
+
+
+class Endless(IterableDataset):
+    def __iter__(self):
+        return iter(())
+
+
+class Items(Dataset):
+    """Rows by number, with something else beside them; remembers which were asked for."""
+
+    def __init__(self, X):
+        self.X, self.asked = torch.from_numpy(X), []
+
+    def __len__(self):
+        return len(self.X)
+
+    def __getitem__(self, number):
+        self.asked.append(number)
+        return self.X[number], "beside"
+
+
+@pytest.mark.parametrize("labels", ["every row", "some rows"])
+@pytest.mark.parametrize("kind", ["mlp", "module"])
+def test_dataset_gives_what_the_array_gives(problem, kind, labels):
+    X, y, trusted = (part[:600] for part in problem)
+    y = np.nan_to_num(y) if labels == "every row" else y
+    torch_module = torch.nn.Sequential(torch.nn.Linear(D, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
+    model = "mlp" if kind == "mlp" else torch_module
+    settings = {"search_space": "free", "n_inner": 20, "n_outer": 2, "n_hidden": 3, "batch_size": 64, "random_state": 0}
+    a = PGSRegressor(model, **settings).fit(X, y, trusted=trusted)
+    b = PGSRegressor(model, **settings).fit(Items(X), y, trusted=trusted)
+    same(a, b, 1e-10)
+    np.testing.assert_allclose(b.predict(Items(X)), a.predict(X), atol=1e-10)
+
+
+def test_dataset_of_classes_in_one_batch(problem):
+    X, y, trusted = (part[:300] for part in problem)
+    labels = np.nan_to_num(y) > 0
+    settings = {"search_space": "free", "n_inner": 5, "n_outer": 1, "n_hidden": 3, "batch_size": 10_000}
+    a = PGSClassifier("mlp", random_state=0, **settings).fit(X, labels, trusted=trusted)
+    b = PGSClassifier("mlp", random_state=0, **settings).fit(Items(X), labels, trusted=trusted)
+    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(Items(X)), atol=1e-10)
+
+
+def test_dataset_says_what_it_needs(problem):
+    X, y, trusted = (part[:300] for part in problem)
+
+    def refused(match, rows=None, **settings):
+        with pytest.raises(ValueError, match=match):
+            PGSRegressor("mlp", **{"search_space": "free"} | settings).fit(
+                Items(X) if rows is None else rows, y, trusted=trusted
+            )
+
+    refused("batch_size: must be given")
+    refused("search_space: 'auto' takes rows in memory", search_space="auto")
+    refused("solver, engine: a network", batch_size=8, engine="cg")
+    refused("has no length", rows=Endless())
+    ragged = Items(X)
+    ragged.X = [torch.zeros(D)] * 299 + [torch.zeros(2)]
+    refused("X: item 299 has shape", rows=ragged, batch_size=8)
+    with pytest.raises(ValueError, match="takes rows in memory, got Items"):
+        Reed().fit(Items(X), y > 0)
+
+
+def test_callbacks_keep_what_they_were_shown(problem):
+    X, y, trusted = (part[:500] for part in problem)
+    seen = []
+
+    def watch(record, candidate):
+        seen.append((candidate.point.w, candidate.point.w.clone(), candidate.point.Q, candidate.point.Q.clone()))
+
+    regressor(n_outer=5, callbacks=[watch]).fit(X, np.nan_to_num(y), trusted=trusted)
+    assert len({float(w.sum()) for w, *_ in seen}) > 2
+    for w, w_then, Q, Q_then in seen:
+        assert torch.equal(w, w_then)
+        assert torch.equal(Q, Q_then)
