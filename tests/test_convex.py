@@ -1,10 +1,8 @@
 """The convex engines: what they share, how few passes over the rows that leaves, and that it is still exact."""
 
 import math
-import threading
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from benchmarks import convex
 from benchmarks.measure import in_process
 from problems import CASE_IDS, CASES, make_problem
 from sklearn.linear_model import LogisticRegression
+from thread_ranks import in_threads
 
 from safegain import PGSClassifier
 from safegain.design import Design
@@ -62,7 +61,7 @@ def passes(monkeypatch):
         monkeypatch.setattr(cls, name, call)
 
     for cls in Design.__subclasses__():
-        for name in ("matmul", "rmatmul", "through", "gram"):
+        for name in ("matmul", "rmatmul", "products", "through", "gram"):
             if name in vars(cls):
                 counted(cls, name)
     return counts
@@ -215,46 +214,27 @@ def test_a_solve_and_an_adjoint_take_one_pass_for_each_product(passes):
     passes.clear()
     found = ConjugateGradient(tol=1e-5).hypergradient(lower, solution, w, Q, random_vector(len(solution.theta)))
     # Its last one is for the residual, and the product with the rows for all of (w, Q).
-    assert passes == {"through": found.report["cg_iterations"] + 1, "matmul": 1}
+    assert passes == {"through": found.report["cg_iterations"] + 1, "products": 1}
     assert found.report["cg_iterations"] <= 25
     passes.clear()
     solve(lower, w * 0.9, Q, tol=1e-6, start=solution.theta)
     assert passes["gram"] == 0  # the rows have not changed
 
 
-@dataclass(frozen=True)
-class Threads(Ranks):
-    """Ranks that are threads of this process and add up what all of them have put on one table."""
-
-    table: dict = field(default_factory=dict)
-    meet: threading.Barrier = field(default_factory=lambda: threading.Barrier(1))
-
-    def gather(self, thing):
-        self.table[self.rank] = thing
-        self.meet.wait(timeout=60)
-        everyone = [self.table[rank] for rank in range(self.size)]
-        self.meet.wait(timeout=60)
-        return everyone
-
-    def sum(self, part):
-        return part.copy_(sum(self.gather(part.clone())))
-
-
 @pytest.mark.parametrize("k", [2, 6])  # a factored Hessian, and its approximation
 def test_rows_split_over_ranks_are_solved_alike(k):
     lower, w, Q = softmax_problem(n=600, k=k)
-    table, meet, cut = {}, threading.Barrier(2), [torch.arange(200), torch.arange(200, 600)]
+    cut = [torch.arange(200), torch.arange(200, 600)]
 
-    def work(rank: int) -> tuple[torch.Tensor, Hypergradient, dict]:
-        rows = cut[rank]
-        part = replace(lower, X=lower.X[rows], ranks=Threads(rank, 2, table, meet))
+    def work(ranks: Ranks) -> tuple[torch.Tensor, Hypergradient, dict]:
+        rows = cut[ranks.rank]
+        part = replace(lower, X=lower.X[rows], ranks=ranks)
         solution = solve(part, w[rows], Q[rows], tol=1e-10)
         v = random_vector(len(solution.theta))
         found = ConjugateGradient(tol=1e-11).hypergradient(part, solution, w[rows], Q[rows], v)
         return solution.theta, found, solution.report
 
-    with ThreadPoolExecutor(2) as pool:
-        (theta, first, report), (other, second, _) = pool.map(work, range(2))
+    (theta, first, report), (other, second, _) = in_threads(2, work)
     assert torch.equal(theta, other)
     whole = solve(lower, w, Q, tol=1e-10)
     close(theta, whole.theta, 1e-9)

@@ -4,62 +4,23 @@ import itertools
 import os
 import subprocess
 import sys
-import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from ranks_worker import CASES, fit
+from thread_ranks import in_threads
 
 from safegain import PGSRegressor
 from safegain.checkpoint import CheckpointError
 from safegain.labels import classification_labels, regression_labels
 from safegain.projections import ball, budgeted_simplex_rows, capped_box
-from safegain.ranks import ALONE, Ranks
+from safegain.ranks import ALONE
 from safegain.search_space import Point, violation
 
 WORKER = Path(__file__).with_name("ranks_worker.py")
-
-
-@dataclass(frozen=True)
-class Threads(Ranks):
-    """Ranks that are threads: what they say to each other goes through a list."""
-
-    said: list = field(default_factory=list)
-    barrier: threading.Barrier = None
-
-    def gather(self, thing):
-        self.barrier.wait()
-        self.said[self.rank] = thing
-        self.barrier.wait()
-        return list(self.said)
-
-    def _reduce(self, part, how):
-        everyone = torch.stack(self.gather(part.clone()))
-        how = {"RedOpType.SUM": lambda t: t.sum(dim=0), "RedOpType.MAX": lambda t: t.amax(dim=0)}[str(how)]
-        return part.copy_(how(everyone))
-
-
-def in_threads(size, work):
-    """work(ranks) of every rank, in order."""
-    said, barrier, results = [None] * size, threading.Barrier(size, timeout=30), [None] * size
-
-    def run(rank):
-        try:
-            results[rank] = work(Threads(rank, size, said, barrier))
-        except Exception:
-            barrier.abort()
-            raise
-
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def cuts(n, size):
