@@ -11,6 +11,7 @@ import torch
 from benchmarks import convex
 from benchmarks.measure import in_process
 from problems import CASE_IDS, CASES, make_problem
+from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from thread_ranks import in_threads
 
@@ -177,6 +178,21 @@ def test_cg_engine_is_the_cholesky_engine(sparse, d, k):
     assert relative(found, exact) <= 1e-8
     assert found.report["cg_residual"] <= 1e-10
     assert found.report["cg_iterations"] <= (5 if k == 2 else 60)
+
+
+def test_a_hessian_is_formed_where_its_approximation_is_poor():
+    """Separable rows: a few are uncertain, and their columns are correlated unlike the others'."""
+    X, y = load_digits(return_X_y=True)
+    inputs = fit_inputs(X, model="softmax", scaling="auto")
+    lower = LowerLevel(Linear(65, 10), CrossEntropy(), inputs.rows(X), None, 1e-4)
+    w, Q = torch.ones(len(y), dtype=torch.float64), torch.eye(10, dtype=torch.float64)[torch.from_numpy(y)]
+    assert not lower.model.forms_hessian
+    solution, v = solve(lower, w, Q, tol=1e-10), random_vector(lower.model.n_parameters)
+    assert solution.report["gradient"] <= 1e-10
+    assert solution.report["products"] <= 200
+    found = ConjugateGradient(tol=1e-10).hypergradient(lower, solution, w, Q, v)
+    assert found.report["cg_iterations"] <= 5
+    assert relative(found, Cholesky().hypergradient(lower, solution, w, Q, v)) <= 1e-7
 
 
 def test_reported_residual_is_the_one_that_is_left():

@@ -284,7 +284,7 @@ def test_every_solver_and_engine_by_name_and_as_object(settings):
     clean = ~trusted & (noisy == true)
     assert fitted.sample_weight_[clean].mean() > fitted.sample_weight_[~trusted & (noisy != true)].mean() + 0.01
     if settings.get("engine") == "cg":
-        assert fitted.history_[0]["cg_residual"] <= 1e-9
+        assert fitted.history_[0]["cg_residual"] <= 1e-6
 
 
 def test_eps_bounds_hold_and_bind():

@@ -140,17 +140,17 @@ class LowerLevel:
             self._moments.append(Eigen(*torch.linalg.eigh(self.ranks.sum(gram) / self.n_rows)))
         return self._moments[0]
 
-    def approximate_inverse(self, theta: Tensor, w: Tensor, Q: Tensor, here: Local) -> Product | None:
+    def approximate_inverse(self, theta: Tensor, w: Tensor, Q: Tensor, here: Local, *, formed: bool) -> Product | None:
         """About the inverse of d2L/dtheta2 at theta, where `here` is; None for a large network.
 
-        A small Hessian is formed and factored. A linear model's larger one,
+        It is the inverse itself, by its factor, if the Hessian is to be `formed`. A linear model's,
 
             H = 1/n sum_i w_i x_i x_i' (x) S_i + alpha,    S_i = C' d2l_i/dz_i2 C,
 
         is close to the product of its two means, G (x) S + alpha, and S costs no pass over X.
         """
         model = self.model
-        if model.forms_hessian:
+        if formed:
             return factored_inverse(cholesky(self.hessian(theta, w, Q), repair=True))
         if not isinstance(model, Linear) or here.prediction is None:
             return None

@@ -59,10 +59,12 @@ class Newton(Solver):
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         theta, here, inverse = start, lower.local(start, w, Q), None
-        iterations = products = 0
+        iterations, products, formed = 0, 0, lower.model.forms_hessian
         while iterations < self.max_iter and here.gradient.abs().max() > self.tol:
-            g, inverse = here.gradient, lower.approximate_inverse(theta, w, Q, here)
+            g, inverse = here.gradient, lower.approximate_inverse(theta, w, Q, here, formed=formed)
             solved = conjugate_gradient(here.hessian_product, g, inverse=inverse, tol=self._forcing(g), max_iter=250)
+            # On nearly separable rows the approximate inverse is a poor one.
+            formed |= isinstance(lower.model, Linear) and solved.iterations > lower.model.patience
             slope, step = torch.dot(solved.x, g), 1.0
             # Near the solution the decrease drowns in rounding: allow for it, or the search never ends.
             bound = here.value + 10 * torch.finfo(theta.dtype).eps * here.value.abs()

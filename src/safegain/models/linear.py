@@ -8,6 +8,7 @@ penalty drives it to zero: hence this is softmax regression with the usual penal
 (the Hessian is positive definite), and for two classes it is binary logistic regression.
 """
 
+import math
 from collections.abc import Iterator
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from safegain.design import Design
 from safegain.losses import RowLoss
-from safegain.models.base import Gradient, Model, Pull
+from safegain.models.base import DENSE_HESSIAN, Gradient, Model, Pull
 
 DENSE_WORK = 128  # columns times gram matrices up to which forming a Hessian beats a dozen products with it
 
@@ -27,6 +28,8 @@ class Linear(Model):
         self.n_parameters = self.shape[0] * self.shape[1]
         q = self.shape[1]  # a Hessian has one gram matrix for each pair of outputs
         self.forms_hessian = n_columns * q * (q + 1) // 2 <= DENSE_WORK
+        # Products after which a larger Hessian would have paid: it costs d (q + 1) / 4, and serves more than one solve.
+        self.patience = n_columns * (q + 1) / 16 if self.n_parameters <= DENSE_HESSIAN else math.inf
         decayed = torch.ones(self.shape, dtype=torch.float64)
         decayed[-1] = 0
         self.decayed = decayed.flatten()
