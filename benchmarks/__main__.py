@@ -5,9 +5,9 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import projections, ridge
+from benchmarks import memmap, projections, ridge
 
-PARTS = {"projections": projections.run, "ridge": ridge.run}
+PARTS = {"projections": projections.run, "ridge": ridge.run, "memmap": memmap.run}
 
 
 def main() -> None:
@@ -16,8 +16,8 @@ def main() -> None:
     table = Table("what / unit", "ratio", "low .. high", "bar", "met", title="Ratios within this run")
     for part in parser.parse_args().parts or PARTS:
         for row in PARTS[part]():
-            spread = f"{row['low']:.1f} .. {row['high']:.1f}"
-            table.add_row(row["name"], f"{row['ratio']:.1f}", spread, f"{row['bar']:g}", "yes" if row["met"] else "NO")
+            spread = f"{row['low']:.2f} .. {row['high']:.2f}"
+            table.add_row(row["name"], f"{row['ratio']:.2f}", spread, f"{row['bar']:g}", "yes" if row["met"] else "NO")
     Console().print(table)
 
 

@@ -126,7 +126,9 @@ def test_never_read_as_a_whole(problem, tmp_path, task):
     file = Recorder(path, dtype=np.float64, mode="r", shape=X.shape)
     Recorder.most = 0
     if task == "softmax":
-        model = PGSClassifier("softmax", search_space="free", n_outer=1).fit(file, np.nan_to_num(y) > 0, trusted=trusted)
+        model = PGSClassifier("softmax", search_space="free", n_outer=1).fit(
+            file, np.nan_to_num(y) > 0, trusted=trusted
+        )
     elif task == "mlp":
         settings = {"n_outer": 1, "n_inner": 3, "batch_size": 500, "n_hidden": 3, "reference": "best"}
         model = PGSRegressor("mlp", search_space="free", **settings).fit(file, y, trusted=trusted)
@@ -319,3 +321,11 @@ def test_callbacks_keep_what_they_were_shown(problem):
     for w, w_then, Q, Q_then in seen:
         assert torch.equal(w, w_then)
         assert torch.equal(Q, Q_then)
+
+
+def test_benchmark_runs_on_few_rows():
+    from benchmarks import memmap
+
+    rows = memmap.run(sizes=(2_000, 4_000))
+    assert len(rows) == 6
+    assert all(np.isfinite(row["ratio"]) for row in rows)

@@ -62,6 +62,7 @@ class DenseDesign(Design):
     def __init__(self, X: Tensor | RowSource, *, mean: Tensor, scale: Tensor) -> None:
         self.source, self.mean, self.scale = as_source(X), mean, scale
         self.n_columns = self.source.shape[1] + 1
+        self._inverse_scale = 1 / scale
         self._whole: Tensor | None = None
 
     def __len__(self) -> int:
@@ -75,7 +76,7 @@ class DenseDesign(Design):
 
     def _standardise(self, X: Tensor, out: Tensor) -> Tensor:
         torch.sub(X, self.mean, out=out[:, :-1])
-        out[:, :-1] /= self.scale
+        out[:, :-1] *= self._inverse_scale
         out[:, -1] = 1
         return out
 

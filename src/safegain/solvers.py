@@ -40,7 +40,9 @@ class ClosedForm(Solver):
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         # L is quadratic with Hessian 2 X'WX / n + alpha; its gradient vanishes where that times theta is 2 X'Wt / n.
-        gram, moment = (2 / lower.n_rows * lower.ranks.sum(part) for part in lower.X.normal_equations(w, lower.target(Q)))
+        gram, moment = (
+            2 / lower.n_rows * lower.ranks.sum(part) for part in lower.X.normal_equations(w, lower.target(Q))
+        )
         factor = cholesky(gram + lower.alpha * torch.diag(lower.model.decayed))
         return Solution(torch.cholesky_solve(moment[:, None], factor)[:, 0], factor=factor)
 
