@@ -5,10 +5,11 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import convex, projections, ranks, ridge, unrolled
+from benchmarks import convex, memmap, projections, ranks, ridge, unrolled
 
 PARTS = {
     "convex": convex.run,
+    "memmap": memmap.run,
     "projections": projections.run,
     "ranks": ranks.run,
     "ridge": ridge.run,
