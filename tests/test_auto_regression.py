@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 from tests.problems import make_problem
 
 from safegain.auto_regression import REFERENCES, STRUCTURED, _cross_validated, _stack, _standings, auto_regression
-from safegain.configure import make_model
+from safegain.configure import Inner, make_model
 from safegain.hypergradient import Cholesky
 from safegain.inputs import fit_inputs
 from safegain.outer import search
@@ -136,10 +136,7 @@ def problem_of(X, y, n, n_trusted, *, model="ridge", n_rank=0, sparse=False, **c
     settings = Settings(
         inputs=inputs,
         model=make_model(model, data.X, inputs, n_hidden=10, n_classes=None),
-        solver="auto",
-        n_inner=100,
-        lr_inner=None,
-        batch_size=None,
+        inner=Inner("auto", steps=100, learning_rate=None, batch_size=None, memory_budget=2**29, tol=1e-7),
         engine="auto",
         safeness=Bootstrap(3),
         penalty_weight=1.0,

@@ -147,15 +147,11 @@ def _trainer(
     lower = LowerLevel(settings.model, CrossEntropy(), rows, None, settings.alpha)
     theta = settings.model.init(generator)
     solver = make_solver(
-        settings.solver,
+        settings.inner,
         lower,
         torch.ones(len(known.y), dtype=theta.dtype),
         known.one_hot.to(theta.dtype),
         theta,
-        steps=settings.n_inner,
-        learning_rate=settings.lr_inner,
-        batch_size=settings.batch_size,
-        tol=settings.tol,
         seed=random.randint(2**31),
     )
     return SolverTrainer(lower, known, solver, theta)

@@ -358,15 +358,11 @@ def _stack(data: Data, settings: Settings, random: np.random.RandomState) -> _St
     lower = LowerLevel(settings.model, SquaredError(), X, base, max(settings.alpha, LEAST_ALPHA))
     theta = settings.model.init(torch.Generator().manual_seed(random.randint(2**31)))
     solver = make_solver(
-        settings.solver,
+        settings.inner,
         lower,
         labelled / labelled.to(base.dtype).mean(),
         torch.zeros_like(base),
         theta,
-        steps=settings.n_inner,
-        learning_rate=settings.lr_inner,
-        batch_size=settings.batch_size,
-        tol=settings.tol,
         seed=random.randint(2**31),
     )
     engine = make_engine(settings.engine, settings.model, solver)

@@ -1,6 +1,6 @@
 """From the names that a user writes to the objects that do the work."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -48,23 +48,24 @@ def make_model(model: str | torch.nn.Module, X: Rows, inputs: Inputs, *, n_hidde
     return TwoLayer(X.shape[1], n_hidden, n_outputs, dtype=inputs.dtype)
 
 
-def make_solver(
-    solver: str,
-    lower: LowerLevel,
-    w: Tensor,
-    Q: Tensor,
-    theta: Tensor,
-    *,
-    steps: int,
-    learning_rate: float | None,
-    batch_size: int | None,
-    seed: int,
-    tol: float,
-) -> Solver:
+@dataclass(frozen=True)
+class Inner:
+    """How the lower level is to be solved; all but the solver's name and `tol` are for descents."""
+
+    solver: str
+    steps: int
+    learning_rate: float | None
+    batch_size: int | None
+    memory_budget: int
+    tol: float
+
+
+def make_solver(inner: Inner, lower: LowerLevel, w: Tensor, Q: Tensor, theta: Tensor, *, seed: int) -> Solver:
     """The solver by name, its learning rate settled on the raw problem at the start `theta` if none is given.
 
     Of rows that are streamed, SAMPLE evenly spaced ones stand for all.
     """
+    solver = inner.solver
     least_squares = isinstance(lower.model, Linear) and isinstance(lower.loss, SquaredError)
     if solver == "auto":
         # Normal equations need a (d, d) matrix: for many columns, Newton's products with the rows are cheaper.
@@ -74,9 +75,9 @@ def make_solver(
     if solver == "closed-form" and not least_squares:
         raise ValueError("solver: 'closed-form' is for model='ridge'; use 'newton', 'gd' or 'adam' here")
     if solver not in RULES:
-        return ClosedForm() if solver == "closed-form" else Newton(tol)
+        return ClosedForm() if solver == "closed-form" else Newton(inner.tol)
     rule = RULES[solver]
-    rate = learning_rate or rule.usual_rate
+    rate = inner.learning_rate or rule.usual_rate
     if rate is None:
         if isinstance(lower.X, StreamedRows):  # the curvature of some rows is near that of all
             rows = torch.linspace(0, len(lower.X) - 1, min(SAMPLE, len(lower.X)), dtype=torch.float64).long()
@@ -85,7 +86,7 @@ def make_solver(
         # The gradient has a part in every direction that the descent will move in.
         g = lower.gradient(theta, w, Q)
         rate = rule.share / largest_curvature(lower.hessian_product(theta, w, Q), g)
-    return Descent(rule(rate), steps, batch_size, seed)
+    return Descent(rule(rate), inner.steps, inner.batch_size, seed, inner.memory_budget)
 
 
 def make_engine(engine: str | Engine, model: Model, solver: Solver) -> Engine:

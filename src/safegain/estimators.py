@@ -48,7 +48,7 @@ _PARAMETERS = """
     solver : {{"auto", "closed-form", "newton", "gd", "momentum", "rmsprop", "adam"}}, default="auto"
         How the lower level is solved{by_recipe}: "auto" is
         "closed-form" for ridge, "newton" for softmax regression, "gd" for all else, and for ridge with more than 1,500
-        columns "newton". The next three are for descents only, and `tol` is for "newton" only.
+        columns "newton". The next four are for descents only, and `tol` is for "newton" only.
     n_inner : int, default=500
         Steps T of a descent.
     lr_inner : float or None, default=None
@@ -56,6 +56,9 @@ _PARAMETERS = """
         the start, a tenth of that for "momentum"; 0.001 for "rmsprop" and 0.01 for "adam".
     batch_size : int or None, default=None
         Rows in a step of a descent; None means all.
+    memory_budget : int, default=2**29
+        Bytes of inner iterates that the reverse pass of a descent may keep. Where all T do not fit, about 2 sqrt(T) of
+        them are kept and each segment between is walked once more.
     tol : float, default=1e-7
         Largest entry of the lower level's gradient at which "newton" stops. Smaller is more exact: the default
         leaves hypergradients an error of a millionth of their size, of a hundred thousandth on nearly separable rows.

@@ -29,7 +29,7 @@ from safegain.checks import (
     unchanged_on_failure,
 )
 from safegain.comparison import certify
-from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model, walks_back
+from safegain.configure import ENGINES, LINEAR, SOLVERS, Inner, make_model, walks_back
 from safegain.hypergradient import Engine
 from safegain.inputs import Rows, fit_inputs, some_rows
 from safegain.issues import Alternatives, issues
@@ -44,7 +44,7 @@ from safegain.splits import drawn_from, everywhere, rank_rows, trusted_rows
 from safegain.trained import TrainedModel
 from safegain.training import Data, Outcome, Settings, run
 
-_DO_NOT_MATTER = {"checkpoint", "callbacks", "verbose"}  # to what a run ends with
+_DO_NOT_MATTER = {"checkpoint", "callbacks", "verbose", "memory_budget"}  # to what a run ends with
 
 
 class PGS(BaseEstimator, ABC):
@@ -57,6 +57,7 @@ class PGS(BaseEstimator, ABC):
         "solver": [StrOptions(set(SOLVERS))],
         "n_inner": [Interval(Integral, 1, None, closed="left")],
         "lr_inner": [Interval(Real, 0, None, closed="neither"), None],
+        "memory_budget": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "engine": [StrOptions(set(ENGINES)), Engine],
@@ -93,6 +94,7 @@ class PGS(BaseEstimator, ABC):
         n_inner: int = 500,
         lr_inner: float | None = None,
         batch_size: int | None = None,
+        memory_budget: int = 2**29,
         tol: float = 1e-7,
         engine: str | Engine = "auto",
         n_outer: int = 20,
@@ -122,6 +124,7 @@ class PGS(BaseEstimator, ABC):
         self.n_inner = n_inner
         self.lr_inner = lr_inner
         self.batch_size = batch_size
+        self.memory_budget = memory_budget
         self.tol = tol
         self.engine = engine
         self.n_outer = n_outer
@@ -297,11 +300,7 @@ class PGS(BaseEstimator, ABC):
         return Settings(
             inputs=inputs,
             model=model,
-            solver=self.solver,
-            n_inner=self.n_inner,
-            lr_inner=self.lr_inner,
-            batch_size=self.batch_size,
-            tol=self.tol,
+            inner=Inner(self.solver, self.n_inner, self.lr_inner, self.batch_size, self.memory_budget, self.tol),
             engine=self.engine,
             safeness=Bootstrap(self.m) if self.safeness is None else self.safeness,
             penalty_weight=self.penalty_weight,

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from safegain.checkpoint import Checkpoint
-from safegain.configure import make_engine, make_solver
+from safegain.configure import Inner, make_engine, make_solver
 from safegain.evidence import Known, choose_features, find_evidence
 from safegain.hypergradient import Engine
 from safegain.inputs import Inputs, Rows, column_means, join_rows, part_of, some_rows, view_columns
@@ -61,11 +61,7 @@ class Data:
 class Settings:
     inputs: Inputs
     model: Model
-    solver: str
-    n_inner: int
-    lr_inner: float | None
-    tol: float
-    batch_size: int | None
+    inner: Inner
     engine: str | Engine
     safeness: Safeness
     penalty_weight: float
@@ -248,15 +244,11 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
         part = replace(lower, X=part_of(lower.X, labelled), base=base)
         ones_of_part, Q_of_part = ones[labelled], Q[labelled]
     solver = make_solver(
-        settings.solver,
+        settings.inner,
         part,
         ones_of_part,
         Q_of_part,
         theta,
-        steps=settings.n_inner,
-        learning_rate=settings.lr_inner,
-        batch_size=settings.batch_size,
-        tol=settings.tol,
         seed=seed,
     )
     engine = make_engine(settings.engine, settings.model, solver)
