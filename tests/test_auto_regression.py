@@ -139,6 +139,7 @@ def problem_of(X, y, n, n_trusted, *, model="ridge", n_rank=0, sparse=False, **c
         solver="auto",
         n_inner=100,
         lr_inner=None,
+        tol=1e-7,
         batch_size=None,
         engine="auto",
         safeness=Bootstrap(3),
