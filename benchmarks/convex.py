@@ -1,7 +1,7 @@
 """Softmax regression near its limit: an implicit hypergradient against one fit, a whole search against one of
 scikit-learn's fits of the same objective to the same tolerance.
 
-Columns are correlated and a third of the labels are wrong, so that neither solver has it easy. Everything in the search
+Columns are correlated and a third of the labels are drawn at random: neither solver has it easy. All of the search
 counts: checks, projections of all weights and labels, the outer Adam, both levels, selection.
 """
 
