@@ -117,6 +117,11 @@ def part_of(X: Any, keep: Tensor) -> Any:
     return X.part(keep) if isinstance(X, Design | StreamedRows) else X[keep]
 
 
+def taken_rows(X: Rows, numbers: np.ndarray) -> Rows:
+    """A few rows, in memory."""
+    return ArrayRows(X).take(numbers) if isinstance(X, np.memmap) else X[numbers]
+
+
 def column_means(X: Rows) -> np.ndarray:
     if isinstance(X, RowSource):
         return column_scale(X)[0].numpy()

@@ -20,7 +20,7 @@ from safegain.checks import check_groups, check_rows, check_streamed, check_trai
 from safegain.comparison import certify
 from safegain.configure import ENGINES, LINEAR, SOLVERS, make_model, walks_back
 from safegain.hypergradient import Engine
-from safegain.inputs import Rows, fit_inputs, some_rows
+from safegain.inputs import Rows, fit_inputs, some_rows, taken_rows
 from safegain.issues import Alternatives, issues
 from safegain.labels import Labels
 from safegain.outer import Callback
@@ -215,9 +215,9 @@ class PGS(BaseEstimator, ABC):
         return Data(
             X=some_rows(rows, ~mask, streamed=self._streams),
             y=torch.from_numpy(labels.numbers[~mask]),
-            X_search=rows[search],
+            X_search=taken_rows(rows, search),
             y_search=torch.from_numpy(labels.numbers[search]),
-            X_rank=rows[rank] if len(rank) else None,
+            X_rank=taken_rows(rows, rank) if len(rank) else None,
             y_rank=torch.from_numpy(labels.numbers[rank]) if len(rank) else None,
             classes=labels.classes,
             groups=None if groups is None else groups[search],
@@ -295,7 +295,7 @@ class PGS(BaseEstimator, ABC):
         self.certificate_ = certificate = certify(
             new,
             old,
-            rows[np.flatnonzero(aside)],
+            taken_rows(rows, np.flatnonzero(aside)),
             labels.given[aside],
             **self._claims(setting.settings()),
             groups=groups[aside] if setting.per_group and groups is not None else None,
