@@ -117,6 +117,11 @@ def part_of(X: Any, keep: Tensor) -> Any:
     return X.part(keep) if isinstance(X, Design | StreamedRows) else X[keep]
 
 
+def taken_rows(X: Rows, numbers: np.ndarray) -> Rows:
+    """A few rows, in memory."""
+    return ArrayRows(X).take(numbers) if isinstance(X, np.memmap) else X[numbers]
+
+
 def column_means(X: Rows, ranks: Ranks) -> np.ndarray:
     if not scipy.sparse.issparse(X):
         return column_scale(as_source(X), ranks)[0].numpy()

@@ -69,8 +69,14 @@ class ArrayRows(RowSource):
         self._let_go()
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
-        taken = np.asarray(self.X[numbers], dtype=self.dtype)
-        self._let_go()
+        if self._file is None:
+            return np.asarray(self.X[numbers], dtype=self.dtype)
+        # A single row may bring 2 MB of the file with it: the system maps what its cache holds in one piece.
+        taken = np.empty((len(numbers), *self.shape[1:]), dtype=self.dtype)
+        for start in range(0, len(numbers), MAPPED_BYTES >> 21):
+            rows = slice(start, start + (MAPPED_BYTES >> 21))
+            taken[rows] = self.X[numbers[rows]]
+            self._let_go()
         return taken
 
     def _let_go(self) -> None:

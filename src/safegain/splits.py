@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from safegain.checks import check_trusted
-from safegain.inputs import Rows, join_rows
+from safegain.inputs import Rows, join_rows, taken_rows
 from safegain.labels import Labels
 from safegain.ranks import Ranks
 
@@ -57,7 +57,7 @@ def drawn_from(
 
 def everywhere(rows: Rows, mask: np.ndarray, ranks: Ranks) -> Rows:
     """The marked rows of all ranks, on every rank: for rows that are few."""
-    part = rows[np.flatnonzero(mask)]
+    part = taken_rows(rows, np.flatnonzero(mask))
     return part if ranks.size == 1 else join_rows(ranks.gather(part))
 
 
