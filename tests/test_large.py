@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from sklearn.base import clone
 from torch.utils.data import Dataset, IterableDataset
 
 from safegain import ParquetRows, PGSClassifier, PGSRegressor
@@ -330,3 +331,24 @@ def test_benchmark_runs_on_few_rows():
     rows = memmap.run(sizes=(2_000, 4_000))
     assert len(rows) == 6
     assert all(np.isfinite(row["ratio"]) for row in rows)
+
+
+def test_weights_and_labels_may_be_mapped_to_files(problem, tmp_path):
+    X, y, trusted = problem
+    softmax = PGSClassifier("softmax", search_space="free", n_outer=3, random_state=0)
+    for model, labels in ((regressor(), y), (softmax, np.nan_to_num(y) > 0)):
+        files = []
+
+        def mapped(path, *args, files=files, plain=torch.from_file, **kwargs):
+            files.append(path)
+            return plain(path, *args, **kwargs)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(torch, "from_file", mapped)
+            found = clone(model).set_params(workspace=tmp_path).fit(X, labels, trusted=trusted)
+        same(clone(model).fit(X, labels, trusted=trusted), found)
+        assert len(files) == 2 + 4 + 2 * model.n_outer + 2  # start, moments, gradients, results
+        assert all(file.startswith(str(tmp_path)) for file in files)
+        assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="workspace: cannot write to"):
+        regressor().set_params(workspace=tmp_path / "missing").fit(X, y, trusted=trusted)

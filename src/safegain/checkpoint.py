@@ -51,12 +51,11 @@ class Checkpoint:
 
     def save(self, step: int, saved: Saved) -> None:
         name = f"step-{step}.rank-{self.ranks.rank}-of-{self.ranks.size}.safetensors"
-        tensors = {f"row.{key}": value for key, value in saved.by_row.items()}
-        tensors |= {f"all.{key}": value for key, value in saved.shared.items()}
-        # A file holds each tensor by itself: views and tensors that share memory become copies.
-        whole = {key: value.clone(memory_format=torch.contiguous_format) for key, value in tensors.items()}
+        # A file holds each tensor by itself: those that may share memory become copies, if they are small.
+        tensors = {f"row.{key}": value.contiguous() for key, value in saved.by_row.items()}
+        tensors |= {f"all.{key}": value.clone() for key, value in saved.shared.items()}
         with _written(self.folder / name) as beside:
-            save_file(whole, beside, metadata={"facts": json.dumps(saved.facts)})
+            save_file(tensors, beside, metadata={"facts": json.dumps(saved.facts)})
         self.ranks.count(1)  # everyone has written
         for old, files in self._steps().items():
             if old[0] < step and self.ranks.rank == 0:

@@ -93,6 +93,9 @@ _PARAMETERS = """
         goes on from there, with any number of processes, and ends with the same bits if that number is the same; when
         it ends well, the checkpoint is removed. "auto" has no long loop: it keeps its random state there and starts
         over.
+    workspace : path or None, default=None
+        A folder for files in which the free search keeps w, Q, their moments and their gradient, mapped into memory:
+        for more rows than memory holds. They have no names and are gone when they are no longer used.
     callbacks : list of callables or None, default=None
         Each is called with the record and the iterate of every outer step, and stops the search by returning True.
         "auto" for classes has no outer loop, and calls none.
@@ -200,7 +203,8 @@ class PGSClassifier(ClassifierMixin, PGS):
         classes, numbers = self._labels.classes, self._labels.numbers
         assert classes is not None
         self.classes_ = classes
-        self.label_distribution_ = np.eye(len(classes))[numbers]
+        self.label_distribution_ = self._array(len(numbers), len(classes))
+        self.label_distribution_[self.trusted_] = np.eye(len(classes))[numbers[self.trusted_]]
         self.label_distribution_[~self.trusted_] = outcome.best.point.Q.numpy()
         # The weight is trust in the label as given: what is left of that label is w Q[given], and another wins by
         # having more. Unlabelled rows have no given label to discount.
@@ -269,8 +273,8 @@ class PGSRegressor(RegressorMixin, PGS):
     def _store_labels(self, outcome: Outcome) -> None:
         assert outcome.base is not None
         labels, weak = self._labels, ~self.trusted_
-        self.label_shift_ = np.zeros(len(labels))
-        self.label_shift_[weak] = outcome.best.point.Q.numpy() * labels.scale
+        self.label_shift_ = self._array(len(labels))
+        self.label_shift_[~weak], self.label_shift_[weak] = 0, outcome.best.point.Q.numpy() * labels.scale
         start = labels.given.copy()
         predicted = outcome.base.double().numpy() * labels.scale + labels.mean
         start[weak] = np.where(labels.labelled[weak], start[weak], predicted)

@@ -133,7 +133,7 @@ class Unrolled(Engine):
     def hypergradient(self, lower: LowerLevel, solution: Solution, w: Tensor, Q: Tensor, v: Tensor) -> Hypergradient:
         trajectory = solution.trajectory
         assert trajectory is not None
-        gw, gQ = torch.zeros_like(w), torch.zeros_like(Q)
+        gw, gQ = lower.storage.zeros_like(w), lower.storage.zeros_like(Q)
         adjoint, state_adjoint = v, trajectory.rule.init(v)
         for step in trajectory.steps_backwards(lower, w, Q):
             adjoint, state_adjoint, g_adjoint = trajectory.rule.reverse(

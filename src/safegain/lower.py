@@ -22,6 +22,7 @@ from safegain.losses import RowLoss
 from safegain.models import Linear, Model
 from safegain.ranks import ALONE, Ranks
 from safegain.row_sources import StreamedRows
+from safegain.storage import IN_MEMORY, Storage
 
 MOST_COLUMNS = 1000  # up to which X'X is formed
 EVERY = slice(None)
@@ -54,6 +55,7 @@ class LowerLevel:
     base: Tensor | None  # (n,) given labels in regression, None in classification
     alpha: float
     ranks: Ranks = ALONE
+    storage: Storage = IN_MEMORY  # of hypergradients
     n_rows: int = field(init=False)  # on all ranks
     first_row: int = field(init=False)  # how many of them are on the ranks before this one
     block_rows: int = field(init=False)  # how many rows a pass takes at once
@@ -116,7 +118,7 @@ class LowerLevel:
 
     def mixed(self, theta: Tensor, w: Tensor, Q: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """d/d(w, Q) of v . dL/dtheta: cheaper than `reverse`, for engines that have solved for v."""
-        dw, dQ = torch.empty_like(w), torch.empty_like(Q)
+        dw, dQ = self.storage.empty_like(w), self.storage.empty_like(Q)
         for rows, z, zdot in self.model.tangents(theta, self.X, v):
             dw[rows], dQ[rows] = self._mixed(z, zdot, w[rows], self.target(Q, rows), self.n_rows)
         return dw, dQ

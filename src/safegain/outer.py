@@ -99,7 +99,8 @@ def search(
     """
     rule = Adam(learning_rate, eps=1e-16)
     parameters = space.start()
-    loop = _Loop(parameters, [rule.init(parameter) for parameter in parameters], theta, [])
+    moments = [tuple(lower.storage.zeros_like(p) for _ in range(rule.n_state)) for p in parameters]
+    loop = _Loop(parameters, moments, theta, [])
     if checkpoint is not None:
         loop.restore(checkpoint, selection, space)
     raw, units = selection.raw.losses, upper.units
@@ -148,8 +149,8 @@ def search(
             moved = tuple(_moved(rule, p, state, g.contiguous(), lower.n_rows, step + 1) for p, state, g in moves)
             del pulled
             loop.parameters = space.project(moved)
-        if checkpoint is not None:
-            checkpoint.save(step, loop.saved(selection, space))
+            if checkpoint is not None:
+                checkpoint.save(step, loop.saved(selection, space))
     return Ended(loop.history, steps, f"ran all {steps} outer steps")
 
 

@@ -41,10 +41,11 @@ from safegain.recipe import Recipe
 from safegain.row_sources import ArrayRows
 from safegain.safeness import Bootstrap, Safeness
 from safegain.splits import drawn_from, everywhere, rank_rows, trusted_rows
+from safegain.storage import Storage
 from safegain.trained import TrainedModel
 from safegain.training import Data, Outcome, Settings, run
 
-_DO_NOT_MATTER = {"checkpoint", "callbacks", "verbose", "memory_budget"}  # to what a run ends with
+_DO_NOT_MATTER = {"checkpoint", "workspace", "callbacks", "verbose", "memory_budget"}  # to what a run ends with
 
 
 class PGS(BaseEstimator, ABC):
@@ -73,6 +74,7 @@ class PGS(BaseEstimator, ABC):
         "selection_fraction": [Interval(Real, 0, 1, closed="left"), None],
         "recipe": [Recipe, None],
         "checkpoint": [str, os.PathLike, None],
+        "workspace": [str, os.PathLike, None],
         "callbacks": [list, tuple, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -109,6 +111,7 @@ class PGS(BaseEstimator, ABC):
         selection_fraction: float | None = None,
         recipe: Recipe | None = None,
         checkpoint: str | os.PathLike | None = None,
+        workspace: str | os.PathLike | None = None,
         callbacks: list[Callback] | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -139,6 +142,7 @@ class PGS(BaseEstimator, ABC):
         self.selection_fraction = selection_fraction
         self.recipe = recipe
         self.checkpoint = checkpoint
+        self.workspace = workspace
         self.callbacks = callbacks
         self.verbose = verbose
         self.random_state = random_state
@@ -310,6 +314,7 @@ class PGS(BaseEstimator, ABC):
             eps2=self._label_budget(n, labels),
             n_outer=self.n_outer,
             lr_outer=self.lr_outer,
+            storage=Storage(self.workspace),
             structured=self.search_space == "structured",
         )
 
@@ -394,14 +399,18 @@ class PGS(BaseEstimator, ABC):
         self.raw_model_ = models["raw"]
         self.model_ = self.reference_model_ if best is outcome.reference else _trained(settings, labels, best.theta)
         self.trusted_ = mask
-        self.sample_weight_ = np.ones(len(mask))
-        self.sample_weight_[~mask] = best.point.w.numpy()
+        self.sample_weight_ = self._array(len(mask))
+        self.sample_weight_[mask], self.sample_weight_[~mask] = 1, best.point.w.numpy()
         self.safeness_ = outcome.safeness
         self.history_ = outcome.ended.history
         self.n_iter_ = outcome.ended.n_iter
         self._labels = labels
         self._clip = self._usual_clip(labels, mask)
         self._store_labels(outcome)
+
+    def _array(self, *shape: int) -> np.ndarray:
+        """An array of what is learned of every row."""
+        return Storage(self.workspace).empty(*shape, dtype=torch.float64).numpy()
 
     @abstractmethod
     def _labels_of(self, y: Any, ranks: Ranks) -> Labels: ...

@@ -101,7 +101,7 @@ def _range(values: Tensor, ranks: Ranks) -> Pair:
 
 
 @torch.no_grad()
-def capped_box(z: Tensor, *, least_sum: float, ranks: Ranks = ALONE) -> Tensor:
+def capped_box(z: Tensor, *, least_sum: float, ranks: Ranks = ALONE, out: Tensor | None = None) -> Tensor:
     """argmin_w 1/2 ||w - z||^2  s.t.  0 <= w <= 1,  sum(w) >= least_sum,  for z (n,).
 
     w = clip(z + mu, 0, 1), mu >= 0 the dual of the sum.
@@ -109,8 +109,9 @@ def capped_box(z: Tensor, *, least_sum: float, ranks: Ranks = ALONE) -> Tensor:
     n = ranks.count(len(z))
     if not 0 <= least_sum <= n:
         raise ValueError(f"least_sum is {least_sum}; {n} weights in [0, 1] need it in [0, {n}]")
+    projected = torch.empty_like(z) if out is None else out
     if least_sum == n:
-        return torch.ones_like(z)
+        return projected.fill_(1)
 
     def weights(part: Tensor, base: float, rest: float) -> Tensor:
         moved = part.to(torch.float64, copy=True).add_(base)
@@ -127,7 +128,6 @@ def capped_box(z: Tensor, *, least_sum: float, ranks: Ranks = ALONE) -> Tensor:
     parts = z.split(_BLOCK)
     least, most = _range(z, ranks)
     base, rest = _dual(sums, parts, target=least_sum, least=least, most=most, ranks=ranks)
-    projected = torch.empty_like(z)
     for part, out in zip(parts, projected.split(_BLOCK), strict=True):
         out.copy_(weights(part, base, rest))
     return projected
@@ -153,16 +153,17 @@ def _from_top(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @torch.no_grad()
-def simplex_rows(z: Tensor) -> Tensor:
+def simplex_rows(z: Tensor, *, out: Tensor | None = None) -> Tensor:
     """argmin_Q 1/2 ||Q - z||^2  s.t.  Q >= 0,  every row of Q sums to 1,  for z (n, k).
 
     Q = max(z - tau, 0), tau the dual of a row's sum.
     """
-    projected = []
-    for rows in z.split(max(1, _BLOCK // z.shape[1])):
+    projected = torch.empty_like(z) if out is None else out
+    height = max(1, _BLOCK // z.shape[1])
+    for rows, into in zip(z.split(height), projected.split(height), strict=True):
         _, top, tau = _from_top(rows)
-        projected.append(_columns(rows).sub_(top).sub_(tau).clamp_(min=0).T.to(z.dtype))
-    return torch.cat(projected)
+        into.copy_(_columns(rows).sub_(top).sub_(tau).clamp_(min=0).T)
+    return projected
 
 
 class _Rows(NamedTuple):
@@ -188,7 +189,9 @@ def _rows(z: Tensor, given: Tensor) -> _Rows:
 
 
 @torch.no_grad()
-def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float, ranks: Ranks = ALONE) -> Tensor:
+def budgeted_simplex_rows(
+    z: Tensor, given: Tensor, *, budget: float, ranks: Ranks = ALONE, out: Tensor | None = None
+) -> Tensor:
     """argmin_Q 1/2 ||Q - z||^2  s.t.  rows of Q on the simplex,  mean_i(1 - Q[i, given[i]]) <= budget.
 
     z (n, k), given (n,) in 0 .. k-1. Q = simplex_rows(z + mu onehot(given)), mu >= 0 the dual of the budget.
@@ -203,8 +206,9 @@ def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float, ranks: Ran
     if not 0 <= budget <= 1:
         raise ValueError(f"budget is {budget}; a mean of probabilities needs it in [0, 1]")
     k = z.shape[1]
+    projected = torch.empty_like(z) if out is None else out
     if budget == 0:
-        return torch.nn.functional.one_hot(given, k).to(z.dtype)
+        return projected.zero_().scatter_(1, given[:, None], 1)
     height = max(1, _BLOCK // k)
     blocks = [_rows(*pair) for pair in zip(z.split(height), given.split(height), strict=True)]
     j = torch.arange(1, k, dtype=torch.float64, device=z.device)
@@ -229,24 +233,29 @@ def budgeted_simplex_rows(z: Tensor, given: Tensor, *, budget: float, ranks: Ran
         x, drop = drops(rows, base, rest)
         tau = torch.maximum(x + (slope_changes * drop).sum(dim=0), rows.tau)
         moved = _columns(rows.z).sub_(rows.top).scatter_(0, rows.given[None], 1 + x[None])
-        return moved.sub_(tau).clamp_(min=0).T.to(z.dtype)
+        return moved.sub_(tau).clamp_(min=0).T
 
     least, most = _range(torch.cat([rows.s for rows in blocks]), ranks)
     target = -ranks.count(len(z)) * budget
     base, rest = _dual(sums, blocks, target=target, least=least, most=most, ranks=ranks)
-    return torch.cat([project(rows, base, rest) for rows in blocks])
+    for rows, into in zip(blocks, projected.split(height), strict=True):
+        into.copy_(project(rows, base, rest))
+    return projected
 
 
 @torch.no_grad()
-def ball(z: Tensor, *, radius: float, ranks: Ranks = ALONE) -> Tensor:
-    """argmin_w 1/2 ||w - z||^2  s.t.  ||w||_2 <= radius,  for z of any shape."""
+def ball(z: Tensor, *, radius: float, ranks: Ranks = ALONE, out: Tensor | None = None) -> Tensor:
+    """argmin_w 1/2 ||w - z||^2  s.t.  ||w||_2 <= radius,  for z (n,)."""
     if not radius >= 0:
         raise ValueError(f"radius is {radius}; it must not be negative")
     # Divided by its largest entry, z has squares that neither overflow nor all vanish.
-    least, most = _range(z.flatten(), ranks)
+    least, most = _range(z, ranks)
     largest = max(-least, most, sys.float_info.min)
-    unit = z.to(torch.float64) / largest
-    norm = float(ranks.sum(torch.linalg.vector_norm(unit).square()).sqrt())
-    if largest * norm <= radius:
-        return z.clone()
-    return (unit * (radius / norm)).to(z.dtype)
+    parts = z.split(_BLOCK)
+    squares = sum(float((part.to(torch.float64) / largest).square_().sum()) for part in parts)
+    norm = math.sqrt(float(ranks.sum(float64(squares))[0]))
+    projected = torch.empty_like(z) if out is None else out
+    inside = largest * norm <= radius
+    for part, into in zip(parts, projected.split(_BLOCK), strict=True):
+        into.copy_(part if inside else (part.to(torch.float64) / largest).mul_(radius / norm))
+    return projected

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from safegain.projections import ball, budgeted_simplex_rows, capped_box, simplex_rows
 from safegain.ranks import ALONE, Ranks, float64
+from safegain.storage import IN_MEMORY, Storage
 
 Parameters = tuple[Tensor, ...]
 
@@ -40,7 +41,8 @@ class SearchSpace(ABC):
         """Gradients in (w, Q) -> gradients in the parameters."""
 
     @abstractmethod
-    def project(self, parameters: Parameters) -> Parameters: ...
+    def project(self, parameters: Parameters) -> Parameters:
+        """The nearest feasible parameters, which may take the place of those that were given."""
 
     @abstractmethod
     def violation(self, point: Point) -> float:
@@ -62,10 +64,12 @@ class Free(SearchSpace):
     given: Tensor | None = None  # (n,) int64
     free: Tensor | None = None  # (n,) bool
     ranks: Ranks = ALONE
+    storage: Storage = IN_MEMORY
     by_row = True
 
     def start(self) -> Parameters:
-        return self.project((self._take(self.origin.w), self._take(self.origin.Q)))
+        copies = (self.storage.copy(self._take(part)) for part in (self.origin.w, self.origin.Q))
+        return self.project(tuple(copies))
 
     def point(self, parameters: Parameters) -> Point:
         w, Q = parameters
@@ -83,14 +87,14 @@ class Free(SearchSpace):
         fixed = 0.0 if self.free is None else float(self.origin.w[~self.free].sum())
         fixed, n = self.ranks.sum(float64(fixed, len(w))).tolist()
         least_sum = min(max(self.eps1 - fixed, 0.0), n)
-        return capped_box(w, least_sum=least_sum, ranks=self.ranks), self._project_labels(Q)
+        return capped_box(w, least_sum=least_sum, ranks=self.ranks, out=w), self._project_labels(Q)
 
     def _project_labels(self, Q: Tensor) -> Tensor:
         if Q.ndim == 1:
-            return ball(Q, radius=self.eps2, ranks=self.ranks)
+            return ball(Q, radius=self.eps2, ranks=self.ranks, out=Q)
         if self.given is None:
-            return simplex_rows(Q)
-        return budgeted_simplex_rows(Q, self._take(self.given), budget=self.eps2, ranks=self.ranks)
+            return simplex_rows(Q, out=Q)
+        return budgeted_simplex_rows(Q, self._take(self.given), budget=self.eps2, ranks=self.ranks, out=Q)
 
     def _take(self, rows: Tensor) -> Tensor:
         return rows if self.free is None else rows[self.free]

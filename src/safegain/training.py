@@ -27,6 +27,7 @@ from safegain.safeness import Safeness, TrustedRows
 from safegain.search_space import Free, Point, SearchSpace
 from safegain.selection import Candidate, SafenessReport, Selection, SetMargin, Standing, report
 from safegain.solvers import Solution, Solver
+from safegain.storage import IN_MEMORY, Storage
 from safegain.upper import UpperLevel
 
 
@@ -71,6 +72,7 @@ class Settings:
     eps2: float
     n_outer: int
     lr_outer: float
+    storage: Storage = IN_MEMORY  # of what the free search has for each row
     structured: bool = False  # classes: search the posterior's few unknowns instead of every weight and label
 
 
@@ -234,8 +236,9 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
         data.y.to(dtype) if k is None else None,
         settings.alpha,
         data.ranks,
+        settings.storage,
     )
-    Q = torch.zeros(len(labelled), dtype=dtype) if k is None else one_hot_labels(data.y, k, dtype)
+    Q = torch.zeros((), dtype=dtype).expand(len(labelled)) if k is None else one_hot_labels(data.y, k, dtype)
     ones = torch.ones((), dtype=dtype).expand(len(labelled))  # they take no memory
     every_row = not data.ranks.count(int((~labelled).sum()))
     part, ones_of_part, Q_of_part = lower, ones, Q
@@ -260,14 +263,17 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
         return _Start(lower, space, solver, engine, raw, raw_point, at_raw=False)
     if every_row:
         origin = Point(ones, Q)
-        free = Free(origin, settings.eps1, settings.eps2, given=data.y if k else None, ranks=data.ranks)
+        given = data.y if k else None
+        free = Free(origin, settings.eps1, settings.eps2, given, ranks=data.ranks, storage=settings.storage)
         return _Start(lower, free, solver, engine, raw, origin, at_raw=True)
     predicted = settings.model.all_outputs(raw.theta, lower.X)
     if k is None:
         lower = replace(lower, base=torch.where(labelled, data.y.to(dtype), predicted[:, 0]))
     else:
         Q = torch.where(labelled[:, None], Q, torch.softmax(predicted, dim=1))
-    free = Free(Point(ones, Q), settings.eps1, settings.eps2, free=~labelled, ranks=data.ranks)
+    free = Free(
+        Point(ones, Q), settings.eps1, settings.eps2, free=~labelled, ranks=data.ranks, storage=settings.storage
+    )
     return _Start(lower, free, solver, engine, raw, Point(labelled.to(dtype), Q), at_raw=False)
 
 
