@@ -30,6 +30,7 @@ def fit(
     reference: Annotated[str, typer.Option(help="best, raw, raw+trusted or trusted.")] = "best",
     n_outer: Annotated[int, typer.Option(help="Outer steps.")] = 20,
     n_inner: Annotated[int, typer.Option(help="Inner steps of a descent.")] = 500,
+    tol: Annotated[float, typer.Option(help="Gradient at which Newton stops.")] = 1e-7,
     seed: Annotated[int, typer.Option(help="Everything random follows from it.")] = 0,
     checkpoint: Annotated[Path | None, typer.Option(help="A folder from which a killed run goes on.")] = None,
 ) -> None:
