@@ -5,11 +5,12 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import convex, memmap, projections, ranks, ridge, unrolled
+from benchmarks import convex, memmap, peers, projections, ranks, ridge, unrolled
 
 PARTS = {
     "convex": convex.run,
     "memmap": memmap.run,
+    "peers": peers.run,
     "projections": projections.run,
     "ranks": ranks.run,
     "ridge": ridge.run,

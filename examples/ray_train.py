@@ -34,7 +34,13 @@ def fit_here(config: dict[str, Any]) -> dict[str, Any]:
         len(y) * (context.get_world_rank() + 1) // context.get_world_size(),
     )
     model = PGSClassifier(
-        "softmax", search_space="free", reference="raw", n_outer=5, checkpoint=config["checkpoint"], random_state=0
+        "softmax",
+        search_space="free",
+        reference="raw",
+        n_outer=5,
+        tol=1e-12,  # so that any number of workers ends with the same weights
+        checkpoint=config["checkpoint"],
+        random_state=0,
     ).fit(X[mine], noisy[mine], trusted=trusted[mine])
     return {"rows": len(y[mine]), "accuracy": model.score(X, y), "weights": model.sample_weight_}
 
