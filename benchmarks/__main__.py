@@ -21,12 +21,16 @@ PARTS = {
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; all by default")
-    table = Table("what / unit", "ratio", "low .. high", "bar", "met", title="Ratios within this run")
+    console = Console(width=200)
+    table = Table("what / unit", "ratio", "low .. high", "noise", "bar", "met", title="Ratios within this run")
     for part in parser.parse_args().parts or PARTS:
         for row in PARTS[part]():
             spread = f"{row['low']:.2f} .. {row['high']:.2f}"
-            table.add_row(row["name"], f"{row['ratio']:.2f}", spread, f"{row['bar']:g}", "yes" if row["met"] else "NO")
-    Console().print(table)
+            noise = "" if row["noise"] is None else f"{row['noise']:.2f}"
+            met = "yes" if row["met"] else "NO"
+            table.add_row(row["name"], f"{row['ratio']:.2f}", spread, noise, row["bar"], met)
+            console.print(f"{row['name']}: {row['ratio']:.2f} ({spread}; noise {noise}) {row['bar']}: {met}")
+    console.print(table)
 
 
 if __name__ == "__main__":

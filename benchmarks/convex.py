@@ -39,7 +39,7 @@ def make_rows(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
 def run(*, quick: bool = False) -> list[dict]:
     return [
         *_hypergradient(*((2_000, 20, 3) if quick else (100_000, 200, 10)), repeats=1 if quick else 3),
-        *_search(*((3_000, 10, 3) if quick else (200_000, 100, 10)), repeats=1),
+        *_search(*((3_000, 10, 3) if quick else (200_000, 100, 10)), repeats=1 if quick else 2),
     ]
 
 

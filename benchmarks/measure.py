@@ -27,15 +27,23 @@ def compare(
 ) -> dict:
     """Median of work / unit, the two timed in turn, so that a busy machine slows both; `units` short ones for each."""
     work(), unit()  # the first calls pay for memory
-    ratios = [seconds(work) / statistics.median(seconds(unit) for _ in range(units)) for _ in range(repeats)]
-    return row(name, ratios, bar=bar, at_least=at_least)
+    ratios, all_units = [], []
+    for _ in range(repeats):
+        spent, times = seconds(work), [seconds(unit) for _ in range(units)]
+        ratios.append(spent / statistics.median(times))
+        all_units += times
+    return row(name, ratios, bar=bar, at_least=at_least, noise=max(all_units) / min(all_units))
 
 
-def row(name: str, ratios: list[float], *, bar: float, at_least: bool = False) -> dict:
-    """A line of the table; the bar is what the median may reach, or with `at_least` must reach."""
+def row(name: str, ratios: list[float], *, bar: float, at_least: bool = False, noise: float | None = None) -> dict:
+    """A line of the table; the bar is what the median may reach, or with `at_least` must reach.
+
+    `noise` is the machine's: how far apart the slowest and the fastest run of one and the same work were.
+    """
     ratio = statistics.median(ratios)
     met = ratio >= bar if at_least else ratio <= bar
-    return {"name": name, "ratio": ratio, "low": min(ratios), "high": max(ratios), "bar": bar, "met": met}
+    spread = {"low": min(ratios), "high": max(ratios), "noise": noise}
+    return {"name": name, "ratio": ratio, **spread, "bar": f"{'>=' if at_least else '<='} {bar:g}", "met": met}
 
 
 def peak_bytes() -> int:
