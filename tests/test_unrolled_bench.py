@@ -9,7 +9,7 @@ from benchmarks.unrolled import WAYS, make, run
 
 
 def test_rehearsal_measures_every_row():
-    rows = run(quick=True)
+    rows = list(run(quick=True))
     measured = [row for row in rows if "not installed" not in row["name"]]
     assert len(rows) == 6
     assert len(measured) >= 4  # higher and TorchOpt are extras

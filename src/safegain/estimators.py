@@ -24,8 +24,8 @@ _PARAMETERS = """
     ----------
     model : {models} or torch.nn.Module, default="auto"
         What is trained; "auto" is {auto}. A module of your own maps a batch of rows to {outputs}; it
-        is copied and starts from the weights that it has. Batch normalisation keeps its statistics; dropout is active in
-        the steps of a descent only.
+        is copied and starts from the weights that it has. Batch normalisation keeps its statistics; dropout is active
+        in the steps of a descent only.
     search_space : {spaces}, default="auto"
         {space_words}
         "free" is the paper's: every weight and every label on its own.
