@@ -173,7 +173,7 @@ class PGS(BaseEstimator, ABC):
         if ranks.size > 1 and self.search_space != "free":
             raise ValueError(
                 f"search_space: {self.search_space!r} keeps all rows in one process, and this is one of {ranks.size} "
-                "of a process group; use search_space='free'"
+                "of a process group; use search_space='free' in all of them, or fit outside of the group"
             )
         random = ranks.gather(check_random_state(self.random_state))[0]
         rows, labels = self._rows(X, reset=True), self._labels_of(y, ranks)

@@ -67,6 +67,11 @@ def current_ranks() -> Ranks:
     """The ranks of the default process group, if the caller has initialised one."""
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
         return ALONE
+    if dist.get_backend() == "nccl":
+        raise ValueError(
+            "the process group has backend 'nccl', which has no sums of CPU tensors; initialise it with 'gloo', or with "
+            "'cpu:gloo,cuda:nccl'"
+        )
     return Ranks(dist.get_rank(), dist.get_world_size())
 
 
