@@ -69,7 +69,7 @@ def current_ranks() -> Ranks:
         return ALONE
     if dist.get_backend() == "nccl":
         raise ValueError(
-            "the process group has backend 'nccl', which has no sums of CPU tensors; initialise it with 'gloo', or with "
+            "the process group has backend 'nccl', which cannot add up CPU tensors; initialise it with 'gloo' or "
             "'cpu:gloo,cuda:nccl'"
         )
     return Ranks(dist.get_rank(), dist.get_world_size())
