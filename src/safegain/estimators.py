@@ -275,11 +275,13 @@ class PGSRegressor(RegressorMixin, PGS):
         assert outcome.base is not None
         labels, weak = self._labels, ~self.trusted_
         self.label_shift_ = self._array(len(labels))
-        self.label_shift_[~weak], self.label_shift_[weak] = 0, outcome.best.point.Q.numpy() * labels.scale
-        start = labels.given.copy()
-        predicted = outcome.base.double().numpy() * labels.scale + labels.mean
-        start[weak] = np.where(labels.labelled[weak], start[weak], predicted)
-        self.corrected_labels_ = start + self.label_shift_
+        self.label_shift_[~weak], self.label_shift_[weak] = 0, outcome.best.point.Q.numpy()
+        self.label_shift_ *= labels.scale
+        self.corrected_labels_ = labels.given + self.label_shift_
+        bare = ~labels.labelled
+        if bare.any():
+            predicted = outcome.base.double().numpy()[bare[weak]] * labels.scale + labels.mean
+            self.corrected_labels_[bare] = predicted + self.label_shift_[bare]
 
     def _alternatives(self) -> Alternatives:
         return shifted_numbers(self._labels, self.label_shift_, self.corrected_labels_)

@@ -18,7 +18,7 @@ from safegain.ranks import ALONE, Ranks, float64
 @dataclass(frozen=True)
 class Labels:
     given: np.ndarray  # (n,) as the user wrote them
-    numbers: np.ndarray  # (n,) class numbers, or (given - mean) / scale
+    codes: np.ndarray | None  # (n,) class numbers, -1 where there is no label; None: regression
     labelled: np.ndarray  # (n,) bool
     classes: np.ndarray | None  # None: regression
     mean: float = 0.0
@@ -26,28 +26,37 @@ class Labels:
     ranks: Ranks = ALONE
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self.given)
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Class numbers, or standardised labels, which are not kept: they are as long as the rows  # (n,)"""
+        if self.codes is not None:
+            return self.codes
+        numbers = self.given - self.mean
+        return np.divide(numbers, self.scale, out=numbers)
 
     def __getitem__(self, rows: np.ndarray) -> "Labels":
         """Some of the rows; classes and units stay as they are."""
-        return replace(self, given=self.given[rows], numbers=self.numbers[rows], labelled=self.labelled[rows])
+        codes = None if self.codes is None else self.codes[rows]
+        return replace(self, given=self.given[rows], codes=codes, labelled=self.labelled[rows])
 
     @property
     def values(self) -> np.ndarray:
         """As another estimator takes them, of one type; anything where there is none."""
-        return self.given if self.classes is None else self.classes[self.numbers]
+        return self.given if self.classes is None else self.classes[self.codes]
 
     @property
     def strata(self) -> np.ndarray | None:
         """What a split must be stratified by."""
-        return None if self.classes is None else self.numbers
+        return self.codes
 
     def standardised_without(self, rows: np.ndarray) -> "Labels":
         """Numbers in the units of the other rows: rows that are set aside have no say in them."""
         if self.classes is not None or not self.ranks.count(rows.sum()):
             return self
         others = regression_labels(self.given[~rows], self.ranks)
-        return replace(self, numbers=(self.given - others.mean) / others.scale, mean=others.mean, scale=others.scale)
+        return replace(self, mean=others.mean, scale=others.scale)
 
 
 def classification_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
@@ -89,7 +98,9 @@ def regression_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     """NaN or None is no label. Numbers are standardised, so that learning rates mean the same for every y."""
     given = as_array(y)
     try:
-        given = np.where(pd.isna(given), np.nan, given).astype(np.float64, copy=False)
+        if not isinstance(y, np.memmap):  # a file stays where it is
+            given = np.where(pd.isna(given), np.nan, given)
+        given = given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y: a regressor needs numbers, but {error}; use PGSClassifier for classes") from None
     infinite = np.flatnonzero(np.isinf(given))
@@ -104,9 +115,7 @@ def regression_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     scale = float(ranks.sum(float64(np.square(present - mean).sum()))[0] / n) ** 0.5
     if scale <= 1e-12 * abs(mean):
         scale = 1.0
-    numbers = given - mean
-    numbers /= scale
-    return Labels(given, numbers, labelled, None, mean, scale, ranks)
+    return Labels(given, None, labelled, None, mean, scale, ranks)
 
 
 def _check_categories(y: Any) -> None:

@@ -21,5 +21,5 @@ class CorrectingClassifier(NetworkClassifier):
     def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
         numbers = self._corrected(weak, random)
         corrected = copy(weak)
-        corrected.labels = replace(weak.labels, numbers=numbers, labelled=numbers >= 0)
+        corrected.labels = replace(weak.labels, codes=numbers, labelled=numbers >= 0)
         super()._fit(corrected, random)
