@@ -21,6 +21,9 @@ def table(tmp_path_factory):
     frame.iloc[:700].to_parquet(folder / "a.parquet", row_group_size=300)
     frame.iloc[700:].to_parquet(folder / "b.parquet")
     frame.iloc[:400].to_csv(folder / "few.csv", index=False)
+    few = frame.iloc[:400].astype({"checked": object})
+    few.assign(checked=few["checked"].map({True: "yes", False: "no"})).to_csv(folder / "odd.csv", index=False)
+    few.assign(checked=few["checked"].where(few["checked"].astype(bool))).to_csv(folder / "gaps.csv", index=False)
     return folder
 
 
@@ -55,6 +58,12 @@ def test_two_processes_write_what_one_does(table, tmp_path):
     assert summary["outcome"] in ended.stdout
 
 
+def test_parquet_with_defaults(table, tmp_path):
+    ended = run("fit", table / "a.parquet", "--label", "digit", "--trusted", "checked", "--out", tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert len(labels(tmp_path)[0]) == 700
+
+
 def test_a_csv_file_of_numbers(table, tmp_path):
     options = ["--label", "pixel 20", "--trusted", "checked", "--out", tmp_path, "--numbers"]
     ended = run("fit", table / "few.csv", *options)
@@ -71,6 +80,8 @@ def test_a_csv_file_of_numbers(table, tmp_path):
         ({"--label": "colour"}, "has no column 'colour'"),
         ({"--trusted": "colour"}, "has no column 'colour'"),
         ({"--model": "forest"}, "model"),
+        ({"table": "odd.csv"}, "column 'checked' holds 'no'; it must be true or false"),
+        ({"table": "gaps.csv"}, "column 'checked' holds nothing in some rows"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(table, tmp_path, change, message):

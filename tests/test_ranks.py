@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from ranks_worker import CASES, fit
@@ -15,7 +16,11 @@ from thread_ranks import in_threads
 
 from safegain import PGSRegressor
 from safegain.checkpoint import CheckpointError
+from safegain.configure import make_model
+from safegain.inputs import fit_inputs
 from safegain.labels import classification_labels, regression_labels
+from safegain.losses import CrossEntropy
+from safegain.lower import LowerLevel
 from safegain.projections import ball, budgeted_simplex_rows, capped_box
 from safegain.ranks import ALONE
 from safegain.search_space import Point, violation
@@ -224,3 +229,72 @@ def test_one_process_says_nothing():
     part = torch.ones(2)
     assert ALONE.sum(part) is part
     assert PGSRegressor().get_params()["checkpoint"] is None
+
+
+def test_a_failed_call_does_not_block_the_corrected_one(tmp_path):
+    with pytest.raises(ValueError, match="eps1"):
+        diabetes_fit(tmp_path, eps1=1e9)
+    diabetes_fit(tmp_path, eps1=1.0)
+
+
+def test_an_error_of_the_fit_stays_what_it_is(tmp_path):
+    def callback(record, _):
+        raise TimeoutError("the callback's own")
+
+    with pytest.raises(TimeoutError, match="the callback's own"):
+        diabetes_fit(tmp_path, callbacks=[callback])
+
+
+def test_a_run_is_known_by_its_rows_labels_and_groups_wherever_they_are(tmp_path):
+    make, data = CASES["ridge"]
+    X, y, trusted = data()
+    y, groups = y * 0.1234567, np.where(np.arange(len(y)) % 2, "b", "a")
+
+    def name(estimator, rows, ranks=ALONE, groups=groups, y=y):
+        labels = regression_labels(y[rows], ranks)
+        return estimator._fingerprint(X[rows], labels, trusted[rows], groups[rows])
+
+    whole, everything = name(make(), slice(None)), slice(None)
+    parts = in_threads(3, lambda r: name(make(), cuts(len(y), 3)[r.rank], r))
+    assert parts == [whole] * 3
+    assert name(make(), everything, groups=groups[::-1]) != whole
+    assert name(make(), everything, y=y[::-1]) != whole
+    assert name(make().set_params(callbacks=[print], verbose=1), everything) == whole
+
+
+class View(torch.nn.Module):
+    """Cannot reshape a batch without rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(64, 10)
+
+    def forward(self, X):
+        return self.layer(X.view(len(X), -1))
+
+
+def test_a_module_starts_alike_on_all_ranks_and_may_meet_no_rows():
+    made = [View(), View(), View()]
+    inputs = fit_inputs(np.zeros((4, 64)), model="module", scaling="auto")
+    rows = [np.ones((2, 64)), np.ones((0, 64)), np.ones((1, 64))]
+
+    def work(ranks):
+        X = rows[ranks.rank]
+        model = make_model(made[ranks.rank], X, inputs, n_hidden=1, n_classes=10, ranks=ranks)
+        lower = LowerLevel(model, CrossEntropy(), inputs.rows(X), None, 0.0, ranks)
+        theta, w, Q = model.init(torch.Generator()), torch.ones(len(X)).double(), torch.full((len(X), 10), 0.1).double()
+        return theta, lower.gradient(theta, w, Q), model
+
+    (theta, g, model), *others = in_threads(3, work)
+    for other in others:
+        assert torch.equal(other[0], theta)
+        assert torch.equal(other[1], g)
+    z, zdot, pull = model.pullback_tangent(theta, torch.ones(0, 64).double(), theta)
+    assert z.shape == zdot.shape == (0, 10)
+    assert torch.equal(pull(z, zdot), torch.zeros_like(theta))
+
+
+def test_categories_may_be_on_another_rank():
+    y = pd.Series(["a", "b", "a", "c"], dtype="category")
+    parts = in_threads(2, lambda r: classification_labels(y[:2] if r.rank == 0 else y[2:], r))
+    assert [part.classes.tolist() for part in parts] == [["a", "b", "c"]] * 2

@@ -13,7 +13,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from safegain.ranks import Ranks
+from safegain.row_sources import as_source
 
 FORMAT = 1
 _NAME = re.compile(r"step-(\d+)\.rank-(\d+)-of-(\d+)\.safetensors")
@@ -54,7 +55,7 @@ class Checkpoint:
         # A file holds each tensor by itself: those that may share memory become copies, if they are small.
         tensors = {f"row.{key}": value.contiguous() for key, value in saved.by_row.items()}
         tensors |= {f"all.{key}": value.clone() for key, value in saved.shared.items()}
-        with _written(self.folder / name) as beside:
+        with _usable(self.folder), _written(self.folder / name) as beside:
             save_file(tensors, beside, metadata={"facts": json.dumps(saved.facts)})
         self.ranks.count(1)  # everyone has written
         for old, files in self._steps().items():
@@ -66,8 +67,12 @@ class Checkpoint:
         """The last step that is complete; `like` has a tensor of this rank's rows for each tensor by row."""
         complete = {key: files for key, files in self._steps().items() if len(files) == key[1]}
         last = max(self.ranks.gather(max(complete, default=(-1, 0))))
-        if last not in complete:
+        if last[0] < 0:
             return None
+        if not all(self.ranks.gather(last in complete)):
+            raise CheckpointError(
+                f"checkpoint: not every process sees step {last[0]} in {self.folder}; share the folder"
+            )
         counts = {name: self.ranks.gather(len(rows)) for name, rows in like.items()}
         files = [complete[last][rank] for rank in range(last[1])]
         by_row = {
@@ -106,33 +111,46 @@ def opened_checkpoint(
         yield None
         return
     path, fingerprint = Path(folder), name_run()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with open(path / f"rank-{ranks.rank}.lock", "w") as lock:
-            _lock(lock, path)
-            manifest = path / "run.json"
-            if ranks.rank == 0 and not manifest.exists():
+    manifest = path / "run.json"
+    with ExitStack() as stack:
+        with _usable(path):
+            path.mkdir(parents=True, exist_ok=True)
+            _lock(stack.enter_context(open(path / f"rank-{ranks.rank}.lock", "w")), path)
+        ranks.count(1)  # nobody else is here
+        with _usable(path):
+            begun = any(_NAME.fullmatch(file.name) for file in path.iterdir())
+            if ranks.rank == 0 and not (begun and manifest.exists()):
                 with _written(manifest) as beside:
                     beside.write_text(json.dumps(_manifest(fingerprint, random)))
-            ranks.count(1)  # the manifest is there
-            yield Checkpoint(path, _same_run(manifest, fingerprint), ranks)
+        ranks.count(1)  # the manifest is there
+        yield Checkpoint(path, _same_run(manifest, fingerprint), ranks)
+
+
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise CheckpointError(f"checkpoint: cannot use {path}: {error.strerror or error}") from error
+        raise CheckpointError(f"checkpoint: cannot use {folder}: {error.strerror or error}") from error
 
 
 def fingerprint(settings: Mapping[str, Any], arrays: Sequence[np.ndarray], ranks: Ranks) -> str:
     """What tells one run from another: settings, and sums over the bits of all rows, wherever these are."""
-    first_row, sums = sum(ranks.gather(len(arrays[0]))[: ranks.rank]), [0] * len(arrays)
+    before, sums = sum(ranks.gather(len(arrays[0]))[: ranks.rank]), [0] * len(arrays)
     for i, array in enumerate(arrays):
-        for start in range(0, len(array), 8192):
-            block = np.ascontiguousarray(array[start : start + 8192])
+        first_row = before
+        for rows in as_source(array).blocks(8192):
+            block = np.ascontiguousarray(rows)
             word = next(word for word in (np.uint64, np.uint32, np.uint8) if block.itemsize % word().itemsize == 0)
             bits = block.reshape(len(block), -1).view(word).astype(np.uint64, copy=False)
             column = np.arange(1, 2 * bits.shape[1], 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-            row = np.arange(first_row + start, first_row + start + len(block), dtype=np.uint64)
+            row = np.arange(first_row, first_row + len(block), dtype=np.uint64)
+            first_row += len(block)
             sums[i] += int(((bits * column).sum(axis=1) * (2 * row + np.uint64(1))).sum())
     totals = [sum(here) % 2**64 for here in zip(*ranks.gather(sums), strict=True)]
-    return json.dumps({**{key: repr(value) for key, value in settings.items()}, "rows": totals}, sort_keys=True)
+    # Where a function or an object lies in memory is nobody's setting.
+    told = {key: re.sub(r" at 0x[0-9a-f]+", "", repr(value)) for key, value in settings.items()}
+    return json.dumps({**told, "rows": totals}, sort_keys=True)
 
 
 def _manifest(fingerprint: str, random: np.random.RandomState) -> dict[str, Any]:
@@ -195,7 +213,7 @@ def _opened(file: Path) -> Iterator[Any]:
             yield tensors
     except (SafetensorError, KeyError, ValueError) as error:
         raise CheckpointError(
-            f"checkpoint: {file} is damaged ({error}); remove it, and the run goes on from an earlier step"
+            f"checkpoint: {file} is damaged ({error}); remove it, to go on from an earlier step or to start over"
         ) from error
 
 

@@ -55,7 +55,8 @@ def _fit(
     estimator = (PGSRegressor if numbers else PGSClassifier)(random_state=seed, verbose=1, **settings)
     out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    estimator.fit(share.X, share.y, trusted=share.trusted)
+    streamed = settings["search_space"] == "free" and settings["model"] in ("softmax", "ridge")
+    estimator.fit(share.X if streamed else share.X[:], share.y, trusted=share.trusted)
     write_share(out, share, estimator, ranks)
     if ranks.rank == 0:
         summary = {

@@ -13,6 +13,7 @@ from safegain.losses import SquaredError
 from safegain.lower import LowerLevel
 from safegain.models import Linear, Model, Module, TwoLayer
 from safegain.models.base import DENSE_HESSIAN
+from safegain.ranks import ALONE, Ranks
 from safegain.row_sources import StreamedRows
 from safegain.solvers import ClosedForm, Descent, Newton, Solver
 
@@ -29,10 +30,19 @@ SAMPLE = 4096  # rows that settle the learning rate where rows are streamed
 ENGINES = ("auto", "cholesky", "cg", "neumann", "unrolled", "truncated")
 
 
-def make_model(model: str | torch.nn.Module, X: Rows, inputs: Inputs, *, n_hidden: int, n_classes: int | None) -> Model:
+def make_model(
+    model: str | torch.nn.Module,
+    X: Rows,
+    inputs: Inputs,
+    *,
+    n_hidden: int,
+    n_classes: int | None,
+    ranks: Ranks = ALONE,
+) -> Model:
     n_outputs = n_classes or 1
     if isinstance(model, torch.nn.Module):
         made, few = Module(model, n_outputs, dtype=inputs.dtype), X[:2]
+        made.module.load_state_dict(ranks.gather(made.module.state_dict())[0])  # all start from the first one's weights
         try:
             shape = tuple(made.outputs(made.init(torch.Generator()), inputs.rows(few)).shape)
         except Exception as error:

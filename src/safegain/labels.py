@@ -63,7 +63,7 @@ def classification_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     """No label is NaN, None or pandas' NA; and -1 among integer classes, as in scikit-learn's semi-supervised
     estimators, unless -1 and 1 are all there is: that is how two classes are often written.
     """
-    _check_categories(y)
+    _check_categories(y, ranks)
     given = as_array(y)
     missing = pd.isna(given)
     present = given[~missing]
@@ -118,10 +118,13 @@ def regression_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     return Labels(given, None, labelled, None, mean, scale, ranks)
 
 
-def _check_categories(y: Any) -> None:
+def _check_categories(y: Any, ranks: Ranks) -> None:
     dtype = getattr(y, "dtype", None)
+    categorical = isinstance(dtype, pd.CategoricalDtype)
+    here = pd.Series(y).dropna().unique().tolist() if categorical else []
+    carried = [category for there in ranks.gather(here) for category in there]
     if isinstance(dtype, pd.CategoricalDtype):
-        unused = dtype.categories.difference(pd.Series(y).dropna().unique())
+        unused = dtype.categories.difference(carried)
         if len(unused):
             raise ValueError(
                 f"y: class {unused.tolist()[0]!r} is a category of y but no row carries it; give it a labelled row, or "

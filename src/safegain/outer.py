@@ -65,10 +65,10 @@ class _Loop:
         if (saved := checkpoint.load(like)) is None:
             return
         tensors, facts = {**saved.by_row, **saved.shared}, saved.facts
-        self.parameters = tuple(tensors[f"parameter.{i}"] for i in range(len(self.parameters)))
-        self.states = [
-            tuple(tensors[f"moment.{i}.{j}"] for j in range(len(state))) for i, state in enumerate(self.states)
-        ]
+        for i, (parameter, state) in enumerate(zip(self.parameters, self.states, strict=True)):
+            parameter.copy_(tensors.pop(f"parameter.{i}"))  # into the memory, or the files, that they have
+            for j, moment in enumerate(state):
+                moment.copy_(tensors.pop(f"moment.{i}.{j}"))
         self.theta, self.history = tensors["theta"], facts["history"]
         selection.best_loss, selection.n_safe = facts["best_loss"], facts["n_safe"]
         if facts["best"] is not None:

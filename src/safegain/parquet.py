@@ -103,7 +103,7 @@ class ParquetRows(RowSource):
             if name not in file.schema_arrow.names:
                 raise ValueError(f"ParquetRows: {path} has no column {name!r}; it has {file.schema_arrow.names}")
             parts.append(file.read_row_group(number, columns=[name]).column(0)[first:end].to_numpy())
-        return np.concatenate(parts)
+        return np.concatenate(parts) if parts else np.empty(0)
 
     def _rows_of(self, piece: _Piece) -> np.ndarray:
         import pyarrow as pa

@@ -187,9 +187,8 @@ class PGS(BaseEstimator, ABC):
             by_descent=walks_back(self.solver, self.engine),
         )
         groups = check_groups(groups, len(labels))
-        with opened_checkpoint(
-            self.checkpoint, partial(self._fingerprint, rows, labels, trusted), random, ranks
-        ) as kept:
+        name_run = partial(self._fingerprint, rows, labels, trusted, groups)
+        with opened_checkpoint(self.checkpoint, name_run, random, ranks) as kept:
             random = random if kept is None else kept.random_state
             self._learn(rows, labels, trusted, groups, random, kept)
             if kept is not None:
@@ -224,8 +223,8 @@ class PGS(BaseEstimator, ABC):
         self._store(outcome, settings, labels, mask)
         self.held_out_, self.set_aside_ = held, aside
 
-    def _fingerprint(self, rows: Rows, labels: Labels, trusted: Any) -> str:
-        """Which run this is: settings that matter, rows, labels and trusted rows."""
+    def _fingerprint(self, rows: Rows, labels: Labels, trusted: Any, groups: np.ndarray | None) -> str:
+        """Which run this is: settings that matter, rows, labels, trusted rows and groups, on all ranks."""
         settings = {key: value for key, value in self.get_params().items() if key not in _DO_NOT_MATTER}
         if isinstance(self.random_state, np.random.RandomState):
             settings["random_state"] = "a generator"
@@ -234,7 +233,12 @@ class PGS(BaseEstimator, ABC):
             settings["model"] = (str(self.model), weights)
         given = rows if not scipy.sparse.issparse(rows) else rows @ np.sqrt(np.arange(1, rows.shape[1] + 1))
         mask = np.zeros(len(labels), bool) if trusted is None else check_trusted(trusted, labels)
-        return fingerprint(settings, [given, labels.numbers, mask], labels.ranks)
+        arrays = [given, labels.given if labels.codes is None else labels.codes, mask]
+        if groups is not None:
+            names = np.unique(np.concatenate(labels.ranks.gather(np.unique(groups))))
+            settings["groups"] = names.tolist()
+            arrays.append(np.searchsorted(names, groups))
+        return fingerprint(settings, arrays, labels.ranks)
 
     @property
     def _certify(self) -> Certify | None:
@@ -300,7 +304,7 @@ class PGS(BaseEstimator, ABC):
         inputs = fit_inputs(data.X, model=kind, scaling=self.scaling, ranks=data.ranks)
         n_classes = None if labels.classes is None else len(labels.classes)
         n_hidden = self._recipe.n_hidden if self._by_recipe else self.n_hidden
-        model = make_model(name, data.X, inputs, n_hidden=n_hidden, n_classes=n_classes)
+        model = make_model(name, data.X, inputs, n_hidden=n_hidden, n_classes=n_classes, ranks=data.ranks)
         return Settings(
             inputs=inputs,
             model=model,

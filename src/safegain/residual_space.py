@@ -81,7 +81,7 @@ class ResidualCurve(SearchSpace):
     origin: Tensor  # (6,) where a search starts
 
     def start(self) -> Parameters:
-        return (self.origin,)
+        return (self.origin.clone(),)
 
     def point(self, parameters: Parameters) -> OnCurve:
         return OnCurve(*self._rows(parameters[0]), parameters[0])

@@ -205,7 +205,9 @@ class StreamedRows:
         return StreamedRows(self.source.part(keep.numpy()), self.prepare)
 
     def blocks(self) -> Iterator[Tensor]:
-        return map(self.prepare, self.source.blocks(NETWORK_ROWS))
+        yield from map(self.prepare, self.source.blocks(NETWORK_ROWS))
+        if not len(self):
+            yield self[:0]
 
 
 def as_source(X: Any) -> RowSource:

@@ -31,7 +31,8 @@ class SearchSpace(ABC):
     by_row = False  # its parameters have one entry for each row
 
     @abstractmethod
-    def start(self) -> Parameters: ...
+    def start(self) -> Parameters:
+        """Where the search leaves from, in memory that is the caller's."""
 
     @abstractmethod
     def point(self, parameters: Parameters) -> Point: ...

@@ -29,13 +29,29 @@ def read_share(table: Path, label: str, trusted: str, ranks: Ranks) -> Share:
             if name not in frame:
                 raise ValueError(f"{table}: has no column {name!r}; it has {list(frame.columns)}")
         n = len(frame)
+        _check_enough(n, table, ranks)
         mine = frame.iloc[n * ranks.rank // ranks.size : n * (ranks.rank + 1) // ranks.size]
         y, marks, X = mine[label].to_numpy(), mine[trusted].to_numpy(), mine.drop(columns=[label, trusted])
     else:
         everything = ParquetRows(table, columns=ParquetRows.names(table, but=[label, trusted]))
-        n, X = len(everything), everything.share(ranks.rank, ranks.size)
+        _check_enough(n := len(everything), table, ranks)
+        X = everything.share(ranks.rank, ranks.size)
         y, marks = X.column(label), X.column(trusted)
-    return Share(n * ranks.rank // ranks.size, X, y, np.asarray(marks, dtype=bool))
+    return Share(n * ranks.rank // ranks.size, X, y, _marks(marks, table, trusted))
+
+
+def _check_enough(n: int, table: Path, ranks: Ranks) -> None:
+    if n < ranks.size:
+        raise ValueError(f"{table}: has {n} rows for {ranks.size} processes; each needs some: start fewer")
+
+
+def _marks(marks: np.ndarray, table: Path, name: str) -> np.ndarray:
+    """A mask; what is neither true nor false is not guessed at."""
+    odd = [mark for mark in pd.unique(pd.Series(marks)) if pd.isna(mark) or mark not in (0, 1)]
+    if odd:
+        found = "nothing in some rows" if pd.isna(odd[0]) else repr(odd[0])
+        raise ValueError(f"{table}: column {name!r} holds {found}; it must be true or false, or 1 or 0, in every row")
+    return marks.astype(bool)
 
 
 def write_share(folder: Path, share: Share, estimator: Any, ranks: Ranks) -> None:

@@ -62,6 +62,8 @@ class Module(Model):
         return stepping
 
     def outputs(self, theta: Tensor, X: Tensor) -> Tensor:
+        if not len(X):  # a rank without rows of this batch; many modules cannot reshape nothing
+            return theta.new_zeros(0, self.k)
         parts = theta.split([shape.numel() for shape in self.shapes.values()])
         named = {name: part.view(shape) for part, (name, shape) in zip(parts, self.shapes.items(), strict=True)}
         z = self._call(named, X)
