@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+from pyarrow import types as kinds
 
 from safegain.row_sources import RowSource
 
@@ -106,8 +109,6 @@ class ParquetRows(RowSource):
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _rows_of(self, piece: _Piece) -> np.ndarray:
-        import pyarrow as pa
-
         table = _open(piece.path).read_row_group(piece.number, columns=self.columns)[piece.first : piece.end]
         target = pa.from_numpy_dtype(self.dtype)
         rows = np.empty((table.num_rows, len(self.columns)), dtype=self.dtype)
@@ -131,10 +132,6 @@ def _files(paths: str | PathLike | Sequence[str | PathLike]) -> list[Path]:
 
 
 def _open(path: Path) -> Any:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise ImportError("ParquetRows needs pyarrow: pip install safegain[parquet]") from None
     return parquet.ParquetFile(path)
 
 
@@ -146,8 +143,6 @@ def _pieces(path: Path) -> list[_Piece]:
 
 def _numeric(schema: Any, name: str, path: Path) -> str:
     """The column's type, if it is one of numbers."""
-    import pyarrow.types as kinds
-
     if name not in schema.names:
         raise ValueError(f"ParquetRows: {path} has no column {name!r}; it has {schema.names}")
     kind = schema.field(name).type
