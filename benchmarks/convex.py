@@ -5,7 +5,7 @@ Columns are correlated and a third of the labels are drawn at random: neither so
 counts: checks, projections of all weights and labels, the outer Adam, both levels, selection.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.sparse
@@ -36,14 +36,12 @@ def make_rows(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return X, y, right
 
 
-def run(*, quick: bool = False) -> list[dict]:
-    return [
-        *_hypergradient(*((2_000, 20, 3) if quick else (100_000, 200, 10)), repeats=1 if quick else 3),
-        *_search(*((3_000, 10, 3) if quick else (200_000, 100, 10)), repeats=1 if quick else 2),
-    ]
+def run(*, quick: bool = False) -> Iterator[dict]:
+    yield from _hypergradient(*((2_000, 20, 3) if quick else (100_000, 200, 10)), repeats=1 if quick else 3)
+    yield from _search(*((3_000, 10, 3) if quick else (200_000, 100, 10)), repeats=1 if quick else 2)
 
 
-def _hypergradient(n: int, d: int, k: int, *, repeats: int, tol: float = 1e-6) -> list[dict]:
+def _hypergradient(n: int, d: int, k: int, *, repeats: int, tol: float = 1e-6) -> Iterator[dict]:
     X, y, right = make_rows(n, d, k)
     inputs = fit_inputs(X, model="softmax", scaling="auto")
     design, model = inputs.rows(X), Linear(d + 1, k)
@@ -65,13 +63,11 @@ def _hypergradient(n: int, d: int, k: int, *, repeats: int, tol: float = 1e-6) -
     def hypergradient() -> object:
         return engine.hypergradient(lower, solution, w, Q, v)
 
-    return [
-        compare(f"{name} / one fit {what}", hypergradient, fit, bar=1, repeats=repeats),
-        compare(f"{name} / scikit-learn's fit {what}", hypergradient, _theirs(X, y, tol), bar=1, repeats=repeats),
-    ]
+    yield compare(f"{name} / one fit {what}", hypergradient, fit, bar=1, repeats=repeats)
+    yield compare(f"{name} / scikit-learn's fit {what}", hypergradient, _theirs(X, y, tol), bar=1, repeats=repeats)
 
 
-def _search(n: int, d: int, k: int, *, repeats: int) -> list[dict]:
+def _search(n: int, d: int, k: int, *, repeats: int) -> Iterator[dict]:
     X, y, right = make_rows(n, d, k)
     trusted = np.arange(n) < N_TRUSTED
     y[trusted] = right[trusted]
@@ -81,10 +77,8 @@ def _search(n: int, d: int, k: int, *, repeats: int) -> list[dict]:
         return lambda: model.fit(X, y, trusted=trusted)
 
     name = f"PGS, softmax regression, {_shape(n, d, k)}, 20 outer steps / LogisticRegression"
-    return [
-        compare(f"{name}, both to {tol:g}", search(tol), _theirs(X, y, tol), bar=15, repeats=repeats)
-        for tol in (1e-4, 1e-6)
-    ]
+    for tol in (1e-4, 1e-6):
+        yield compare(f"{name}, both to {tol:g}", search(tol), _theirs(X, y, tol), bar=15, repeats=repeats)
 
 
 def _theirs(X: np.ndarray, y: np.ndarray, tol: float) -> Callable[[], object]:

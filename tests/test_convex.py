@@ -284,6 +284,6 @@ def test_many_sparse_columns_fit_in_little_memory():
 
 
 def test_benchmark_runs_and_its_rows_can_be_printed():
-    rows = convex.run(quick=True)
+    rows = list(convex.run(quick=True))
     assert len(rows) == 4
     assert all(math.isfinite(row["ratio"]) and {"name", "low", "high", "bar", "met"} <= row.keys() for row in rows)
