@@ -106,9 +106,10 @@ def relative(a, b):
     return np.abs(a - b).max() / max(np.abs(b).max(), 1e-300)
 
 
-@pytest.mark.parametrize("size", [2, 3])
-def test_the_result_does_not_depend_on_the_number_of_ranks(tmp_path, size):
-    cases = [case for case in CASES if case != "auto"]
+@pytest.mark.parametrize(
+    ("size", "cases"), [(2, [case for case in CASES if case != "auto"]), (3, ["batches", "ridge"])]
+)
+def test_the_result_does_not_depend_on_the_number_of_ranks(tmp_path, size, cases):
     for error, code in finish(start(tmp_path, size, *cases)):
         assert code == 0, error
     for case in cases:

@@ -14,7 +14,7 @@ def test_rehearsal_measures_every_row():
     assert len(rows) == 6
     assert len(measured) >= 4  # higher and TorchOpt are extras
     for row in measured:
-        assert row.keys() == {"name", "ratio", "low", "high", "bar", "met"}
+        assert row.keys() == {"name", "ratio", "low", "high", "noise", "bar", "met"}
         assert math.isfinite(row["ratio"])
         assert row["low"] <= row["ratio"] <= row["high"]
 
