@@ -90,6 +90,7 @@ def main() -> None:
         except Exception as error:
             (folder / f"{case}.{rank}.error").write_text(f"{type(error).__name__}: {error}")
             raise SystemExit(1) from error
+    dist.barrier()  # a process that leaves early may take its peers' threads with it
     dist.destroy_process_group()
 
 
