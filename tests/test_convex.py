@@ -87,7 +87,9 @@ def test_all_that_is_known_of_a_point_is_autograds(case):
     loss, k = problem.lower.loss, problem.lower.model.contrast.shape[0]
     z = problem.outputs(theta)
     e = torch.eye(k, dtype=torch.float64)
-    columns = [(point.w[:, None] * loss.curve(z, e[j].expand(len(z), k))).sum(dim=0) for j in range(k)]
+    columns = [
+        (point.w[:, None] * loss.curve_at(loss.prediction(z), e[j].expand(len(z), k))).sum(dim=0) for j in range(k)
+    ]
     close(loss.mean_curvature(here.prediction, point.w), torch.stack(columns, dim=1), 1e-12)
 
 

@@ -23,6 +23,7 @@ from safegain.losses import CrossEntropy
 from safegain.lower import LowerLevel
 from safegain.projections import ball, budgeted_simplex_rows, capped_box
 from safegain.ranks import ALONE
+from safegain.run_name import name_of_run
 from safegain.search_space import Point, violation
 
 WORKER = Path(__file__).with_name("ranks_worker.py")
@@ -253,7 +254,7 @@ def test_a_run_is_known_by_its_rows_labels_and_groups_wherever_they_are(tmp_path
 
     def name(estimator, rows, ranks=ALONE, groups=groups, y=y):
         labels = regression_labels(y[rows], ranks)
-        return estimator._fingerprint(X[rows], labels, trusted[rows], groups[rows])
+        return name_of_run(estimator, X[rows], labels, trusted[rows], groups[rows])
 
     whole, everything = name(make(), slice(None)), slice(None)
     parts = in_threads(3, lambda r: name(make(), cuts(len(y), 3)[r.rank], r))

@@ -25,7 +25,6 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from safegain.ranks import Ranks
-from safegain.row_sources import as_source
 
 FORMAT = 1
 _NAME = re.compile(r"step-(\d+)\.rank-(\d+)-of-(\d+)\.safetensors")
@@ -132,25 +131,6 @@ def _usable(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise CheckpointError(f"checkpoint: cannot use {folder}: {error.strerror or error}") from error
-
-
-def fingerprint(settings: Mapping[str, Any], arrays: Sequence[np.ndarray], ranks: Ranks) -> str:
-    """What tells one run from another: settings, and sums over the bits of all rows, wherever these are."""
-    before, sums = sum(ranks.gather(len(arrays[0]))[: ranks.rank]), [0] * len(arrays)
-    for i, array in enumerate(arrays):
-        first_row = before
-        for rows in as_source(array).blocks(8192):
-            block = np.ascontiguousarray(rows)
-            word = next(word for word in (np.uint64, np.uint32, np.uint8) if block.itemsize % word().itemsize == 0)
-            bits = block.reshape(len(block), -1).view(word).astype(np.uint64, copy=False)
-            column = np.arange(1, 2 * bits.shape[1], 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-            row = np.arange(first_row, first_row + len(block), dtype=np.uint64)
-            first_row += len(block)
-            sums[i] += int(((bits * column).sum(axis=1) * (2 * row + np.uint64(1))).sum())
-    totals = [sum(here) % 2**64 for here in zip(*ranks.gather(sums), strict=True)]
-    # Where a function or an object lies in memory is nobody's setting.
-    told = {key: re.sub(r" at 0x[0-9a-f]+", "", repr(value)) for key, value in settings.items()}
-    return json.dumps({**told, "rows": totals}, sort_keys=True)
 
 
 def _manifest(fingerprint: str, random: np.random.RandomState) -> dict[str, Any]:

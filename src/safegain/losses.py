@@ -31,10 +31,6 @@ class RowLoss(ABC):
     def curve_at(self, prediction: Tensor, zdot: Tensor) -> Tensor:
         """d2l/dz2 . zdot, which depends on the target in neither loss  # (n, k)"""
 
-    def curve(self, z: Tensor, zdot: Tensor) -> Tensor:
-        """d2l/dz2 . zdot  # (n, k)"""
-        return self.curve_at(self.prediction(z), zdot)
-
     @abstractmethod
     def expand(self, z: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """l (n,), dl/dz (n, k) and the prediction, which share their work."""
@@ -48,16 +44,11 @@ class RowLoss(ABC):
         """(a, b) -> C_a' d2l/dz2 C_b for columns a, b of C (k, q)  # (n,)"""
 
     @abstractmethod
-    def by_target(self, z: Tensor, zdot: Tensor) -> Tensor:
-        """d(dl/dz . zdot)/dt, in the target's own shape."""
-
-    def by_weight(self, z: Tensor, target: Tensor, zdot: Tensor) -> Tensor:
-        """d(w dl/dz . zdot)/dw  # (n,)"""
-        return (self.grad(z, target) * zdot).sum(dim=1)
-
     def second_order(self, z: Tensor, zdot: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """grad, curve, by_weight and by_target: all that one step back asks for, in one go."""
-        return self.grad(z, target), self.curve(z, zdot), self.by_weight(z, target, zdot), self.by_target(z, zdot)
+        """All that a step back asks for, in one go: dl/dz, d2l/dz2 . zdot, and of s = w dl/dz . zdot
+
+        ds/dw (n,) and ds/dt for w = 1, in the target's own shape.
+        """
 
 
 class CrossEntropy(RowLoss):
@@ -90,13 +81,9 @@ class CrossEntropy(RowLoss):
         pC = p @ C
         return lambda a, b: p @ (C[:, a] * C[:, b]) - pC[:, a] * pC[:, b]
 
-    def by_target(self, z: Tensor, zdot: Tensor) -> Tensor:
-        # Off the simplex the loss scales logsumexp by sum_j t_j: that is where the first term comes from.
-        p = _softmax(z)
-        return (p * zdot).sum(dim=1, keepdim=True) - zdot
-
     def second_order(self, z: Tensor, zdot: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         p = _softmax(z)
+        # Off the simplex the loss scales logsumexp by sum_j t_j: that is where the first term of ds/dt comes from.
         grad, by_target = p - target, (p * zdot).sum(dim=1, keepdim=True) - zdot
         return grad, -p * by_target, (grad * zdot).sum(dim=1), by_target
 
@@ -126,8 +113,9 @@ class SquaredError(RowLoss):
     def curvature(self, z: Tensor, C: Tensor) -> Callable[[int, int], Tensor]:
         return lambda a, b: (2 * C[:, a] @ C[:, b]).expand(len(z))
 
-    def by_target(self, z: Tensor, zdot: Tensor) -> Tensor:
-        return -2 * zdot[:, 0]
+    def second_order(self, z: Tensor, zdot: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        grad, curve = self.grad(z, target), 2 * zdot
+        return grad, curve, (grad * zdot)[:, 0], -curve[:, 0]
 
 
 def _softmax(z: Tensor) -> Tensor:

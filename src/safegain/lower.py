@@ -201,9 +201,8 @@ class LowerLevel:
         return self.ranks.sum(part).add_(self.model.decayed * v, alpha=self.alpha)
 
     def _mixed(self, z: Tensor, zdot: Tensor, weight: Tensor, target: Tensor, n: int) -> tuple[Tensor, Tensor]:
-        by_weight = self.loss.by_weight(z, target, zdot) / n
-        by_target = self.loss.by_target(z, zdot) / n
-        return by_weight, by_target * (weight if by_target.ndim == 1 else weight[:, None])
+        _, _, by_weight, by_target = self.loss.second_order(z, zdot, target)
+        return by_weight / n, by_target / n * (weight if by_target.ndim == 1 else weight[:, None])
 
 
 def _joined(parts: list[Tensor]) -> Tensor:

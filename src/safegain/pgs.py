@@ -1,151 +1,49 @@
 """What both estimators share: scikit-learn's conventions around one PGS run."""
 
-import os
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-import scipy.sparse
 import torch
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from safegain.certificate import Certificate
 from safegain.certifying import Certify, parameter_and_method
-from safegain.checkpoint import Checkpoint, fingerprint, opened_checkpoint
+from safegain.checkpoint import Checkpoint, opened_checkpoint
 from safegain.checks import (
     check_groups,
     check_rows,
     check_streamed,
     check_trained_on,
-    check_trusted,
     unchanged_on_failure,
 )
 from safegain.comparison import certify
-from safegain.configure import ENGINES, LINEAR, SOLVERS, Inner, make_model, walks_back
-from safegain.hypergradient import Engine
+from safegain.configure import LINEAR, Inner, make_model, walks_back
 from safegain.inputs import Rows, fit_inputs, some_rows
 from safegain.issues import Alternatives, issues
 from safegain.labels import Labels
 from safegain.outer import Callback
+from safegain.parameters import PGSParameters
 from safegain.progress import ProgressBar
 from safegain.ranks import Ranks, current_ranks
 from safegain.recipe import Recipe
 from safegain.row_sources import ArrayRows
-from safegain.safeness import Bootstrap, Safeness
+from safegain.run_name import name_of_run
+from safegain.safeness import Bootstrap
 from safegain.splits import drawn_from, everywhere, rank_rows, trusted_rows
 from safegain.storage import Storage
 from safegain.trained import TrainedModel
 from safegain.training import Data, Outcome, Settings, run
 
-_DO_NOT_MATTER = {"checkpoint", "workspace", "callbacks", "verbose", "memory_budget"}  # to what a run ends with
 
-
-class PGS(BaseEstimator, ABC):
-    _parameter_constraints: ClassVar[dict] = {
-        "reference": [StrOptions({"best", "raw", "raw+trusted", "trusted"})],
-        "certify": [Interval(Real, 0, 1, closed="neither"), Certify, None],
-        "n_hidden": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "scaling": [StrOptions({"auto", "column", "common", "none"})],
-        "solver": [StrOptions(set(SOLVERS))],
-        "n_inner": [Interval(Integral, 1, None, closed="left")],
-        "lr_inner": [Interval(Real, 0, None, closed="neither"), None],
-        "memory_budget": [Interval(Integral, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
-        "engine": [StrOptions(set(ENGINES)), Engine],
-        "n_outer": [Interval(Integral, 1, None, closed="left")],
-        "lr_outer": [Interval(Real, 0, None, closed="neither")],
-        "safeness": [Safeness, None],
-        "m": [Interval(Integral, 1, None, closed="left")],
-        "penalty_weight": [Interval(Real, 0, None, closed="left")],
-        "penalty": [StrOptions({"paper", "hinge"})],
-        "eps1": [Interval(Real, 0, None, closed="left"), None],
-        "eps2": [Interval(Real, 0, None, closed="left"), None],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "selection_fraction": [Interval(Real, 0, 1, closed="left"), None],
-        "recipe": [Recipe, None],
-        "checkpoint": [str, os.PathLike, None],
-        "workspace": [str, os.PathLike, None],
-        "callbacks": [list, tuple, None],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
-    }
+class PGS(PGSParameters, ABC):
     _default_model: str
     certificate_: Certificate | None
-
-    def __init__(
-        self,
-        model: str | torch.nn.Module = "auto",
-        *,
-        search_space: str = "auto",
-        reference: str = "best",
-        certify: float | Certify | None = None,
-        n_hidden: int = 100,
-        alpha: float = 1e-4,
-        scaling: str = "auto",
-        solver: str = "auto",
-        n_inner: int = 500,
-        lr_inner: float | None = None,
-        batch_size: int | None = None,
-        memory_budget: int = 2**29,
-        tol: float = 1e-7,
-        engine: str | Engine = "auto",
-        n_outer: int = 20,
-        lr_outer: float = 0.06,
-        safeness: Safeness | None = None,
-        m: int = 3,
-        penalty_weight: float = 1.0,
-        penalty: str = "paper",
-        eps1: float | None = None,
-        eps2: float | None = None,
-        validation_fraction: float = 0.2,
-        selection_fraction: float | None = None,
-        recipe: Recipe | None = None,
-        checkpoint: str | os.PathLike | None = None,
-        workspace: str | os.PathLike | None = None,
-        callbacks: list[Callback] | None = None,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.model = model
-        self.search_space = search_space
-        self.reference = reference
-        self.certify = certify
-        self.n_hidden = n_hidden
-        self.alpha = alpha
-        self.scaling = scaling
-        self.solver = solver
-        self.n_inner = n_inner
-        self.lr_inner = lr_inner
-        self.batch_size = batch_size
-        self.memory_budget = memory_budget
-        self.tol = tol
-        self.engine = engine
-        self.n_outer = n_outer
-        self.lr_outer = lr_outer
-        self.safeness = safeness
-        self.m = m
-        self.penalty_weight = penalty_weight
-        self.penalty = penalty
-        self.eps1 = eps1
-        self.eps2 = eps2
-        self.validation_fraction = validation_fraction
-        self.selection_fraction = selection_fraction
-        self.recipe = recipe
-        self.checkpoint = checkpoint
-        self.workspace = workspace
-        self.callbacks = callbacks
-        self.verbose = verbose
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, trusted: Any = None, groups: Any = None) -> Self:
         """Learn how far to trust each row and what its label should have been, and train on that.
@@ -187,7 +85,7 @@ class PGS(BaseEstimator, ABC):
             by_descent=walks_back(self.solver, self.engine),
         )
         groups = check_groups(groups, len(labels))
-        name_run = partial(self._fingerprint, rows, labels, trusted, groups)
+        name_run = partial(name_of_run, self, rows, labels, trusted, groups)
         with opened_checkpoint(self.checkpoint, name_run, random, ranks) as kept:
             random = random if kept is None else kept.random_state
             self._learn(rows, labels, trusted, groups, random, kept)
@@ -222,23 +120,6 @@ class PGS(BaseEstimator, ABC):
             outcome = self._certified(outcome, settings, labels, rows, mask, aside, groups)
         self._store(outcome, settings, labels, mask)
         self.held_out_, self.set_aside_ = held, aside
-
-    def _fingerprint(self, rows: Rows, labels: Labels, trusted: Any, groups: np.ndarray | None) -> str:
-        """Which run this is: settings that matter, rows, labels, trusted rows and groups, on all ranks."""
-        settings = {key: value for key, value in self.get_params().items() if key not in _DO_NOT_MATTER}
-        if isinstance(self.random_state, np.random.RandomState):
-            settings["random_state"] = "a generator"
-        if isinstance(self.model, torch.nn.Module):
-            weights = [p.detach().cpu().double().sum().item() for p in self.model.parameters()]
-            settings["model"] = (str(self.model), weights)
-        given = rows if not scipy.sparse.issparse(rows) else rows @ np.sqrt(np.arange(1, rows.shape[1] + 1))
-        mask = np.zeros(len(labels), bool) if trusted is None else check_trusted(trusted, labels)
-        arrays = [given, labels.given if labels.codes is None else labels.codes, mask]
-        if groups is not None:
-            names = np.unique(np.concatenate(labels.ranks.gather(np.unique(groups))))
-            settings["groups"] = names.tolist()
-            arrays.append(np.searchsorted(names, groups))
-        return fingerprint(settings, arrays, labels.ranks)
 
     @property
     def _certify(self) -> Certify | None:
