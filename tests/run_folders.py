@@ -21,7 +21,7 @@ def make_run(
     pictures: bool = False,
     seed: int = 0,
 ) -> Path:
-    """A finished run with a third of its weak labels suspicious. `words` are used for classes, columns, ids and texts."""
+    """A finished run, a third of its weak labels suspicious. `words` serve as classes, columns, ids and texts."""
     folder.mkdir(parents=True)
     random = np.random.default_rng(seed)
     classes = words or CLASSES
