@@ -5,7 +5,7 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import convex, memmap, peers, projections, ranks, ridge, unrolled
+from benchmarks import convex, memmap, peers, projections, ranks, ridge, table, unrolled
 
 PARTS = {
     "convex": convex.run,
@@ -14,6 +14,7 @@ PARTS = {
     "projections": projections.run,
     "ranks": ranks.run,
     "ridge": ridge.run,
+    "table": table.run,
     "unrolled": unrolled.run,
 }
 
@@ -22,15 +23,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; all by default")
     console = Console(width=200)
-    table = Table("what / unit", "ratio", "low .. high", "noise", "bar", "met", title="Ratios within this run")
+    printed = Table("what / unit", "ratio", "low .. high", "noise", "bar", "met", title="Ratios within this run")
     for part in parser.parse_args().parts or PARTS:
         for row in PARTS[part]():
             spread = f"{row['low']:.2f} .. {row['high']:.2f}"
             noise = "" if row["noise"] is None else f"{row['noise']:.2f}"
             met = "yes" if row["met"] else "NO"
-            table.add_row(row["name"], f"{row['ratio']:.2f}", spread, noise, row["bar"], met)
+            printed.add_row(row["name"], f"{row['ratio']:.2f}", spread, noise, row["bar"], met)
             console.print(f"{row['name']}: {row['ratio']:.2f} ({spread}; noise {noise}) {row['bar']}: {met}")
-    console.print(table)
+    console.print(printed)
 
 
 if __name__ == "__main__":

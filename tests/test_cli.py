@@ -1,93 +1,344 @@
-"""`safegain fit`, as it is typed: one process, and several started by torchrun."""
+"""Every command, as it is typed, on small real data: mixed columns, numbers, text, pictures."""
 
+import gzip
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from ranks_worker import digits
+from command import ENVIRONMENT, done, safegain
+from typer.testing import CliRunner
 
-COLUMNS = [f"pixel {i}" for i in range(64)]
+from safegain import PGSClassifier, load
+from safegain.cli import app
+from safegain.cli.fit import SETTINGS
+from safegain.cli.talk import printable
+from safegain.datasets.files import find_file
+
+QUICK = ["--recipe", "n_steps=100,n_hidden=32"]
+
+
+def shared(name):
+    path = find_file(name)
+    if path is None:
+        pytest.skip(f"{name} was not found: SAFEGAIN_DATA names the folder with the data sets")
+    return path
+
+
+def fell_or_rose(outcome):
+    return outcome in ("improved", "safe", "fell back")
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    X, y, trusted = digits()
-    folder = tmp_path_factory.mktemp("table")
-    frame = pd.DataFrame(X, columns=COLUMNS).assign(digit=y, checked=trusted)
-    frame.iloc[:700].to_parquet(folder / "a.parquet", row_group_size=300)
-    frame.iloc[700:].to_parquet(folder / "b.parquet")
-    frame.iloc[:400].to_csv(folder / "few.csv", index=False)
-    few = frame.iloc[:400].astype({"checked": object})
-    few.assign(checked=few["checked"].map({True: "yes", False: "no"})).to_csv(folder / "odd.csv", index=False)
-    few.assign(checked=few["checked"].where(few["checked"].astype(bool))).to_csv(folder / "gaps.csv", index=False)
+def cars(tmp_path_factory):
+    """Cars with their region; a third of the regions are wrong, some are missing; three files and a finished run."""
+    folder = tmp_path_factory.mktemp("cars")
+    frame = pd.read_csv(shared("mpg.csv")).rename(columns={"target": "mpg"})
+    random = np.random.RandomState(0)
+    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
+    regions = np.array(["usa", "europe", "japan"])
+    truth = frame.pop("origin").to_numpy() - 1
+    frame["cylinders"] = frame["cylinders"].map(lambda n: f"{n} cylinders")
+    frame.loc[::17, "horsepower"] = np.nan
+    frame.insert(0, "car", [f"car {i}" for i in range(len(frame))])
+    wrong = np.where(random.rand(len(frame)) < 0.3, (truth + 1) % 3, truth)
+    train, trusted, fresh = slice(0, 200), slice(200, 320), slice(320, None)
+    weak = frame.assign(region=regions[wrong])[train]
+    weak.loc[::23, "region"] = None
+    weak.to_csv(folder / "train.csv", index=False)
+    frame.assign(region=regions[truth])[trusted].to_csv(folder / "trusted.csv", index=False)
+    frame.assign(region=regions[truth])[fresh].to_csv(folder / "fresh.csv", index=False)
+    told = done("fit", *fit_cars(folder), "--out", folder / "run", "--json")
+    (folder / "told.json").write_text(told)
     return folder
 
 
-def run(*command, processes=1):
-    start = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes)] if processes > 1 else []
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        [sys.executable, *start, "-m", "safegain", *map(str, command)], env=environment, capture_output=True, text=True
+def fit_cars(folder):
+    files = [folder / "train.csv", "--trusted", folder / "trusted.csv"]
+    return [*files, "--label", "region", "--id", "car", "--seed", 3, *QUICK]
+
+
+def test_fit_leaves_a_run_and_says_what_came_out(cars):
+    told = json.loads((cars / "told.json").read_text())
+    assert fell_or_rose(told["verdict"]["outcome"])
+    assert told["rows"]["weak"] == 200
+    assert told["rows"]["trusted"] == 120
+    assert told["rows"]["unlabelled"] == 9
+    facts = json.loads((cars / "run" / "run.json").read_text())
+    assert facts["columns"]["cylinders"] == "category"
+    assert facts["columns"]["horsepower"] == "number"
+    assert "car" not in facts["columns"]
+    assert facts["task"] == "classes"
+    assert {path.name for path in (cars / "run").iterdir()} == {
+        *("request.json", "run.json", "model.safetensors", "labels-1-of-1.parquet"),
+        *("examples.parquet", "neighbours.parquet", "report.html"),
+    }
+
+
+def test_predictions_are_those_of_python(cars, tmp_path):
+    done("predict", cars / "run", cars / "fresh.csv", "--out", tmp_path / "p.csv", "--id", "car")
+    found = pd.read_csv(tmp_path / "p.csv")
+    frame = pd.read_csv(cars / "fresh.csv")
+    model = load(cars / "run")
+    assert found["prediction"].tolist() == model.predict(frame).tolist()
+    assert found["id"].tolist() == frame["car"].tolist()
+    np.testing.assert_allclose(found["p(usa)"], model.predict_proba(frame)[:, 2], atol=1e-12)
+    assert done("predict", cars / "run", cars / "fresh.csv").startswith("row,prediction,p(europe)")
+
+
+def test_labels_as_table_csv_parquet_and_label_studio(cars, tmp_path):
+    assert "suggested" in done("labels", cars / "run", "--top", 3)
+    for name in ("l.csv", "l.parquet", "l.json"):
+        done("labels", cars / "run", "--out", tmp_path / name)
+    table, exact = pd.read_csv(tmp_path / "l.csv"), pd.read_parquet(tmp_path / "l.parquet")
+    assert table.columns.tolist() == ["row", "id", "given", "suggested", "confidence", "weight"]
+    assert (table["given"] == exact["given"]).all()
+    train = pd.read_csv(cars / "train.csv")
+    assert (train["region"][table["row"]].to_numpy() == table["given"]).all()
+    assert (train["car"][table["row"]].to_numpy() == table["id"]).all()
+    tasks = json.loads((tmp_path / "l.json").read_text())
+    assert [task["data"]["safegain_row"] for task in tasks] == table["row"].tolist()
+    assert len(json.loads(done("labels", cars / "run", "--json"))) == len(table)
+
+
+def test_a_label_studio_export_comes_back_as_checked_rows(cars, tmp_path):
+    done("labels", cars / "run", "--out", tmp_path / "tasks.json", "--top", 5)
+    tasks = json.loads((tmp_path / "tasks.json").read_text())
+    for task in tasks:
+        task["annotations"] = [{"result": task.pop("predictions")[0]["result"]}]
+    (tmp_path / "export.json").write_text(json.dumps(tasks))
+    from safegain.review import import_decisions
+    from safegain.tables.label_studio import from_export
+
+    assert import_decisions(cars / "run", from_export(tmp_path / "export.json")) == len(tasks)
+    (cars / "run" / "review.sqlite").unlink()
+
+
+def test_certify_on_fresh_rows_and_never_on_rows_of_the_fit(cars):
+    ended = safegain("certify", cars / "run", cars / "fresh.csv", "--json")
+    facts = json.loads(ended.stdout)
+    assert ended.returncode == int(not facts["certified"])
+    assert json.loads((cars / "run" / "certificate-1.json").read_text())["p_value"] == facts["p_value"]
+    assert facts["sentence"].split(":")[0] in (cars / "run" / "report.html").read_text()
+    (cars / "run" / "certificate-1.json").unlink()
+    again = safegain("certify", cars / "run", cars / "trusted.csv")
+    assert again.returncode == 2
+    assert "were in the fit" in again.stderr
+
+
+def test_report_and_resume_of_a_finished_run(cars):
+    before = (cars / "run" / "model.safetensors").read_bytes()
+    path = Path(done("report", cars / "run").strip())
+    assert path.read_text().startswith("<!doctype html>")
+    assert "nothing to go on with" in safegain("resume", cars / "run").stderr
+    assert (cars / "run" / "model.safetensors").read_bytes() == before
+
+
+def test_same_seed_same_bits_and_checked_rows_are_trusted(cars, tmp_path):
+    checked = pd.DataFrame({"_row": [0, 1], "region": ["usa", "japan"]})
+    checked.to_parquet(tmp_path / "checked.parquet")
+    done("fit", *fit_cars(cars), "--out", tmp_path / "again")
+    assert (tmp_path / "again" / "model.safetensors").read_bytes() == (cars / "run/model.safetensors").read_bytes()
+    done("fit", *fit_cars(cars), "--out", tmp_path / "more", "--checked", tmp_path / "checked.parquet")
+    labels = pd.read_parquet(tmp_path / "more" / "labels-1-of-1.parquet")
+    assert labels["trusted"].sum() == 122
+    assert labels["given"][:2].tolist() == ["usa", "japan"]
+    request = json.loads((tmp_path / "more" / "request.json").read_text())
+    assert "--checked" in request["command"]
+
+
+def test_numbers_with_a_column_of_trust(tmp_path):
+    frame = pd.read_csv(shared("abalone.csv")).rename(columns={"target": "rings"}).sample(600, random_state=0)
+    random = np.random.RandomState(0)
+    frame["sex"] = frame["sex"].map({1: "m", 2: "f", 3: "i"}).fillna("i")
+    frame["checked"] = np.where(random.rand(len(frame)) < 0.3, "yes", "no")
+    frame["rings"] += np.where(frame["checked"] == "no", random.randn(len(frame)) * 3, 0)
+    frame.to_parquet(tmp_path / "t.parquet", index=False)
+    run = tmp_path / "run"
+    told = safegain("fit", tmp_path / "t.parquet", "--label", "rings", "--trusted", "checked", "--out", run)
+    assert told.returncode == 0, told.stderr
+    assert "numbers" in told.stderr
+    facts = json.loads((run / "run.json").read_text())
+    assert facts["task"] == "numbers"
+    assert facts["columns"]["sex"] == "category"
+    frame.iloc[:50].to_json(tmp_path / "new.jsonl", orient="records", lines=True)
+    done("predict", run, tmp_path / "new.jsonl", "--out", tmp_path / "p.parquet")
+    predicted = pd.read_parquet(tmp_path / "p.parquet")["prediction"]
+    assert np.corrcoef(predicted, frame["rings"].iloc[:50])[0, 1] > 0.2
+    assert safegain("labels", run).returncode == 0
+
+
+def test_text_in_json_lines(tmp_path):
+    with gzip.open(shared("ws_youtube.jsonl.gz"), "rt", encoding="utf-8") as stream:
+        rows = [json.loads(line) for line in stream]
+    train, checked = [], []
+    for i, row in enumerate(rows[:1200]):
+        votes = [vote for vote in row["weak_labels"] if vote >= 0]
+        words = {0: "ham", 1: "spam", None: None}
+        kept = {"id": f"c{i}", "text": row["text"]}
+        train.append({**kept, "kind": words[round(np.mean(votes)) if votes else None]})
+        if i % 6 == 0:
+            checked.append({**kept, "kind": words[row["label"]]})
+    for name, part in (("train", train), ("checked", checked)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in part), encoding="utf-8")
+    files = [tmp_path / "train.jsonl", "--trusted", tmp_path / "checked.jsonl", "--id", "id", "--label", "kind"]
+    done("fit", *files, "--out", tmp_path / "run", *QUICK)
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert facts["columns"] == {"text": "text"}
+    assert facts["rows"]["trusted"] == len(checked)
+    assert facts["rows"]["all"] == len(train)
+    (tmp_path / "new.jsonl").write_text(json.dumps({"text": rows[1500]["text"]}) + "\n" + '{"text": "nice song"}\n')
+    done("predict", tmp_path / "run", tmp_path / "new.jsonl", "--out", tmp_path / "p.csv")
+    assert set(pd.read_csv(tmp_path / "p.csv")["prediction"]) <= {"ham", "spam"}
+
+
+def test_pictures_in_an_npz(tmp_path):
+    with np.load(shared("mnist.npz")) as arrays:
+        names = sorted(arrays.files)
+        images, target = (arrays[name][:800] for name in names[:2]) if len(names) == 2 else _mnist(arrays)
+    random = np.random.RandomState(0)
+    trusted = random.rand(800) < 0.3
+    noisy = np.where(trusted | (random.rand(800) < 0.7), target, (target + 1) % 10)
+    np.savez(tmp_path / "digits.npz", picture=images.reshape(800, 28, 28), digit=noisy, right=trusted)
+    options = ["--label", "digit", "--trusted", "right", "--out", tmp_path / "run", *QUICK]
+    done("fit", tmp_path / "digits.npz", *options)
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert facts["columns"] == {"picture": "image"}
+    examples = pd.read_parquet(tmp_path / "run" / "examples.parquet")
+    assert all(picture.startswith(b"\x89PNG") for picture in examples["picture"])
+
+
+def _mnist(arrays):
+    found = {arrays[name].ndim > 1: arrays[name][:800] for name in arrays.files}
+    return found[True], found[False]
+
+
+def test_the_demo_from_files_to_a_run(tmp_path):
+    out = done("demo", tmp_path / "demo")
+    assert "Certified" in out or "Not certified" in out
+    facts = json.loads((tmp_path / "demo" / "run" / "run.json").read_text())
+    assert facts["columns"] == {"picture": "image"}
+    assert facts["rows"]["weak"] == 1000
+    labels = pd.read_parquet(tmp_path / "demo" / "run" / "labels-1-of-1.parquet")
+    assert 250 < (labels["corrected"] != labels["given"]).sum() < 500  # 400 are wrong
+    ended = safegain("certify", tmp_path / "demo" / "run", tmp_path / "demo" / "fresh.csv")
+    assert ended.returncode in (0, 1)
+    assert safegain("demo", tmp_path / "demo").returncode == 2
+
+
+# What is typed
+
+
+def test_every_argument_of_the_estimators_is_an_option():
+    arguments = set(inspect.signature(PGSClassifier).parameters)
+    assert set(SETTINGS) == arguments - {"callbacks", "verbose", "random_state"}  # code; --quiet; --seed
+    command = next(c for c in app.registered_commands if c.callback.__name__ == "fit")
+    assert set(SETTINGS) <= set(inspect.signature(command.callback).parameters)
+
+
+def test_a_config_file_gives_options_and_what_is_typed_wins(tmp_path):
+    (tmp_path / "run.toml").write_text('label = "y"\nn-outer = 7\ndrop = ["a", "b"]\nseed = 5\nout = "r"\n')
+    seen = {}
+
+    def spy(params, command, talk):
+        seen.update(params=params, command=command)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("safegain.cli.fit.run_fit", spy)
+        ended = CliRunner().invoke(app, ["fit", "t.csv", "--config", str(tmp_path / "run.toml"), "--seed", "9"])
+    assert ended.exit_code == 0, ended.output
+    assert seen["params"]["label"] == "y"
+    assert seen["params"]["n_outer"] == 7
+    assert list(seen["params"]["drop"]) == ["a", "b"]
+    assert seen["params"]["seed"] == 9
+    words = " ".join(seen["command"])
+    assert "--n-outer 7" in words
+    assert "--drop a --drop b" in words
+    assert "--config" not in words
+    assert os.path.isabs(seen["command"][1])
+
+
+@pytest.mark.parametrize("line", ['colour = "red"', "[table]\nlabel = 1", "label = ", "\x00"])
+def test_a_config_file_that_is_wrong(tmp_path, line):
+    (tmp_path / "run.toml").write_text(line)
+    ended = CliRunner().invoke(
+        app, ["fit", "t.csv", "--label", "y", "--out", "r", "--config", str(tmp_path / "run.toml")]
     )
-
-
-def labels(folder):
-    files = sorted(folder.glob("labels-*.parquet"))
-    return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True), len(files)
-
-
-SEARCH = ["--model", "softmax", "--search-space", "free", "--reference", "raw", "--n-outer", "3", "--tol", "1e-12"]
-
-
-def test_two_processes_write_what_one_does(table, tmp_path):
-    for processes in (1, 2):
-        options = [table, "--label", "digit", "--trusted", "checked", "--out", tmp_path / str(processes), *SEARCH]
-        ended = run("fit", *options, "--checkpoint", tmp_path / f"kept {processes}", processes=processes)
-        assert ended.returncode == 0, ended.stderr
-    (alone, one), (shared, two) = labels(tmp_path / "1"), labels(tmp_path / "2")
-    assert (one, two) == (1, 2)
-    assert shared["row"].tolist() == list(range(len(digits()[1])))
-    np.testing.assert_allclose(shared["weight"], alone["weight"], rtol=1e-6, atol=1e-9)
-    assert (shared.drop(columns="weight") == alone.drop(columns="weight")).all(axis=None)
-    summary = json.loads((tmp_path / "2" / "summary.json").read_text())
-    assert summary["processes"] == 2
-    assert summary["outcome"] in ended.stdout
-
-
-def test_parquet_with_defaults(table, tmp_path):
-    ended = run("fit", table / "a.parquet", "--label", "digit", "--trusted", "checked", "--out", tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    assert len(labels(tmp_path)[0]) == 700
-
-
-def test_a_csv_file_of_numbers(table, tmp_path):
-    options = ["--label", "pixel 20", "--trusted", "checked", "--out", tmp_path, "--numbers"]
-    ended = run("fit", table / "few.csv", *options)
-    assert ended.returncode == 0, ended.stderr
-    found, _ = labels(tmp_path)
-    assert found.columns.tolist() == ["row", "given", "corrected", "weight", "trusted"]
-    assert len(found) == 400
+    assert ended.exit_code == 2
+    assert "run.toml" in ended.output
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("option", "message"),
     [
-        ({"table": "missing.csv"}, "there is no such file"),
-        ({"--label": "colour"}, "has no column 'colour'"),
-        ({"--trusted": "colour"}, "has no column 'colour'"),
-        ({"--model": "forest"}, "model"),
-        ({"table": "odd.csv"}, "column 'checked' holds 'no'; it must be true or false"),
-        ({"table": "gaps.csv"}, "column 'checked' holds nothing in some rows"),
+        (["--model", "forest"], "model"),
+        (["--certify", "never"], "certify"),
+        (["--certify", "0.05,colour=1"], "certify: cannot read 'colour=1'"),
+        (["--certify", "7"], "certify"),
+        (["--safeness", "perfect"], "safeness: 'perfect' is not known"),
+        (["--safeness", "measures:beauty"], "safeness"),
+        (["--recipe", "n_steps=0"], "n_steps"),
+        (["--n-outer", "0"], "n_outer"),
+        (["--task", "poetry"], "task"),
+        (["--number", "mpg", "--text", "mpg"], "--text mpg"),
+        (["--drop", "colour"], "colour"),
+        (["--group", "colour"], "colour"),
+        (["--checked", "nowhere.parquet"], "nowhere.parquet"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(table, tmp_path, change, message):
-    options = {"--label": "digit", "--trusted": "checked", "--out": tmp_path / "out"} | change
-    path = table / options.pop("table", "few.csv")
-    ended = run("fit", path, *(part for option in options.items() for part in option))
-    assert ended.returncode == 2
+def test_wrong_settings_are_said_in_one_line_and_nothing_is_written(cars, tmp_path, option, message):
+    ended = CliRunner().invoke(app, ["fit", *map(str, fit_cars(cars)), "--out", str(tmp_path / "out"), *option])
+    assert ended.exit_code == 2, ended.output
     assert message in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert len(ended.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_is_in_use_or_not_empty_is_left_alone(cars, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    for out in (tmp_path / "mine", cars / "run", cars / "train.csv"):
+        ended = CliRunner().invoke(app, ["fit", *map(str, fit_cars(cars)), "--out", str(out)])
+        assert ended.exit_code == 2
+        assert "is not empty" in ended.stderr
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("command", ["predict", "labels", "certify", "report", "review", "resume"])
+def test_commands_on_what_is_no_run(cars, tmp_path, command):
+    more = [str(cars / "fresh.csv")] if command in ("predict", "certify") else []
+    for folder, message in ((tmp_path / "nowhere", "no such folder"), (tmp_path, "no run")):
+        ended = CliRunner().invoke(app, [command, str(folder), *more])
+        assert ended.exit_code == 2, ended.output
+        assert message in ended.stderr or "no run" in ended.stderr
+        assert len(ended.stderr.strip().splitlines()) == 1
+
+
+def test_what_a_terminal_would_obey_is_not_printed():
+    assert "\x1b" not in printable("\x1b[2J\x07 label")
+    assert printable("ß λ 猫\nnext") == "ß λ 猫\nnext"
+
+
+def test_help_is_there_at_once_and_without_torch():
+    script = (
+        "import sys, safegain.cli; print(sorted({'torch', 'numpy', 'pandas', 'sklearn', 'pyarrow'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=ENVIRONMENT)
+    assert found.stdout.strip() == "[]"
+    seconds = []
+    for _ in range(8):
+        began = time.perf_counter()
+        safegain("--help")
+        seconds.append(time.perf_counter() - began)
+    assert min(seconds) < 0.3
+
+
+def test_version():
+    assert re.fullmatch(r"safegain \d+\.\d+\.\d+\s*", CliRunner().invoke(app, ["--version"]).output)

@@ -1,0 +1,254 @@
+"""The commands: what can be asked. How it is done is in the modules that each of them imports when it runs."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from safegain.cli.config import command_line, read_config
+from safegain.cli.talk import NOT_CERTIFIED, Talk, wrong_input_in_one_line
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    epilog="Exit codes: 0 done, 1 not certified, 2 wrong input, 130 stopped.",
+)
+
+Run = Annotated[Path, typer.Argument(help="The folder of a run, as `safegain fit --out` made it.", show_default=False)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the result.")]
+Json = Annotated[bool, typer.Option("--json", help="The result as JSON.")]
+
+_KINDS, _SEARCH, _TRAINING = "How columns are read", "What is searched", "How models are trained"
+
+
+def _option(text: str, panel: str, *names: str) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"safegain {version('safegain')}")
+        raise typer.Exit
+
+
+@app.callback()
+def safegain(
+    version: Annotated[bool, typer.Option("--version", help="Say which.", is_eager=True, callback=_version)] = False,
+) -> None:
+    """Learn from labels that you cannot trust, and never end up worse than before."""
+
+
+@app.command()
+def fit(
+    context: typer.Context,
+    train: Annotated[
+        Path, typer.Argument(help="Rows with doubtful labels: .csv, .tsv, .parquet, .npz, .jsonl.", show_default=False)
+    ],
+    label: Annotated[
+        str, typer.Option(help="The column of the labels; an empty cell is no label.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write the run to.", show_default=False)],
+    trusted: Annotated[
+        str | None, typer.Option(help="A file of rows with right labels, or a column that says yes where one is.")
+    ] = None,
+    checked: Annotated[
+        list[Path] | None, typer.Option(help="trusted.parquet of a review: rows of TRAIN with their right label.")
+    ] = None,
+    id: Annotated[str | None, typer.Option(help="A column that names every row; joins the two files.")] = None,
+    group: Annotated[str | None, typer.Option(help="A column of groups, none of which is to lose.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="classes or numbers, if it is not what the labels look like.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="A TOML file with options, by their names here.", is_eager=True, callback=read_config),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Everything random follows from it.")] = 0,
+    number: Annotated[list[str] | None, _option("This column holds numbers.", _KINDS)] = None,
+    category: Annotated[list[str] | None, _option("This column holds categories.", _KINDS)] = None,
+    text: Annotated[list[str] | None, _option("This column holds text.", _KINDS)] = None,
+    image: Annotated[list[str] | None, _option("This column holds paths of pictures.", _KINDS)] = None,
+    drop: Annotated[list[str] | None, _option("This column is left out.", _KINDS)] = None,
+    image_features: Annotated[str, _option("auto, patches or pixels.", _KINDS)] = "auto",
+    certify: Annotated[
+        str | None, _option("Prove it on trusted rows set aside: a level, as 0.05, or 0.05,per_class=true.", _SEARCH)
+    ] = None,
+    model: Annotated[str | None, _option("auto, softmax, ridge or mlp.", _SEARCH)] = None,
+    search_space: Annotated[str | None, _option("auto, structured, or free, the paper's.", _SEARCH)] = None,
+    reference: Annotated[
+        str | None, _option("What not to be worse than: best, raw, raw+trusted, trusted.", _SEARCH)
+    ] = None,
+    safeness: Annotated[
+        str | None, _option("per-class, per-group, bootstrap:3, measures:log_loss,brier; joined by +.", _SEARCH)
+    ] = None,
+    m: Annotated[int | None, _option("Bootstrap sets without --safeness (3).", _SEARCH)] = None,
+    n_outer: Annotated[int | None, _option("Outer steps (20).", _SEARCH)] = None,
+    lr_outer: Annotated[float | None, _option("Their rate (0.06).", _SEARCH)] = None,
+    penalty: Annotated[str | None, _option("paper or hinge.", _SEARCH)] = None,
+    penalty_weight: Annotated[float | None, _option("Of a set that loses (1).", _SEARCH)] = None,
+    eps1: Annotated[float | None, _option("Least total weight (a tenth of the weak rows).", _SEARCH)] = None,
+    eps2: Annotated[float | None, _option("Most that labels may move.", _SEARCH)] = None,
+    validation_fraction: Annotated[
+        float | None, _option("Taken as trusted where none are given (0.2).", _SEARCH)
+    ] = None,
+    selection_fraction: Annotated[float | None, _option("Trusted rows kept to compare with.", _SEARCH)] = None,
+    engine: Annotated[str | None, _option("auto, cholesky, cg, neumann, unrolled, truncated.", _TRAINING)] = None,
+    solver: Annotated[str | None, _option("auto, closed-form, newton, gd, momentum, rmsprop, adam.", _TRAINING)] = None,
+    n_inner: Annotated[int | None, _option("Steps of a descent (500).", _TRAINING)] = None,
+    lr_inner: Annotated[float | None, _option("Their rate.", _TRAINING)] = None,
+    batch_size: Annotated[int | None, _option("Rows in a step (all).", _TRAINING)] = None,
+    n_hidden: Annotated[int | None, _option("Hidden units where a solver trains the network (100).", _TRAINING)] = None,
+    alpha: Annotated[float | None, _option("L2 penalty (1e-4).", _TRAINING)] = None,
+    scaling: Annotated[str | None, _option("auto, column, common, none.", _TRAINING)] = None,
+    tol: Annotated[float | None, _option("Gradient at which Newton stops (1e-7).", _TRAINING)] = None,
+    recipe: Annotated[str | None, _option("Of the network: n_steps=800,n_hidden=256 ...", _TRAINING)] = None,
+    memory_budget: Annotated[int | None, _option("Bytes of a descent's iterates (2**29).", _TRAINING)] = None,
+    checkpoint: Annotated[Path | None, _option("Where to keep it (OUT/checkpoint).", _TRAINING)] = None,
+    workspace: Annotated[Path | None, _option("A folder to map weights and labels to.", _TRAINING)] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Find how far to trust each label, train on that, and write down a run."""
+    talk = Talk(quiet, json)
+    with wrong_input_in_one_line(talk):
+        from safegain.cli.fit import run_fit
+
+        words = command_line(context, {"train", "trusted", "checked", "out", "checkpoint", "workspace"})
+        run_fit(context.params, ["fit", *words], talk)
+
+
+@app.command()
+def resume(run: Run, quiet: Quiet = False, json: Json = False) -> None:
+    """Go on with a fit that was killed; it ends with the bits that it would have ended with."""
+    talk = Talk(quiet, json)
+    with wrong_input_in_one_line(talk):
+        from safegain.cli.fit import tell_outcome
+        from safegain.runs.fitting import resume
+
+        tell_outcome(resume(run, say=talk.say, verbose=talk.progress), talk)
+
+
+@app.command()
+def predict(
+    run: Run,
+    table: Annotated[Path, typer.Argument(help="Rows to predict, with the columns of the fit.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="A .csv, .parquet or .jsonl file (default: standard output).")
+    ] = None,
+    id: Annotated[str | None, typer.Option(help="A column that names every row.")] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Predict new rows."""
+    talk = Talk(quiet, json)
+    with wrong_input_in_one_line(talk):
+        from safegain.cli.use import run_predict
+
+        run_predict(run, table, out, id, talk)
+
+
+@app.command()
+def labels(
+    run: Run,
+    out: Annotated[
+        Path | None, typer.Option(help="A .csv or .parquet file, or .json for Label Studio (default: a table here).")
+    ] = None,
+    top: Annotated[int | None, typer.Option(help="Only so many (default: all; 20 of them on the screen).")] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """List suspicious labels, most suspicious first."""
+    talk = Talk(quiet, json)
+    with wrong_input_in_one_line(talk):
+        from safegain.cli.use import run_labels
+
+        run_labels(run, out, top, talk)
+
+
+@app.command()
+def certify(
+    run: Run,
+    fresh: Annotated[
+        Path, typer.Argument(help="Rows with right labels that had no part in the fit.", show_default=False)
+    ],
+    delta: Annotated[float, typer.Option(help="How often a model that is worse may pass.")] = 0.05,
+    tolerance: Annotated[float, typer.Option(help="How much worse still passes, in the measure's units.")] = 0.0,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="error, log_loss, brier, squared_error, absolute_error.")
+    ] = None,
+    clip: Annotated[float | None, typer.Option(help="Numbers: the largest error that counts.")] = None,
+    per_class: Annotated[bool, typer.Option("--per-class", help="A claim for each class.")] = False,
+    group: Annotated[str | None, typer.Option(help="A column of groups: a claim for each.")] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Test on fresh rows whether the model is not worse than its reference."""
+    talk = Talk(quiet, json)
+    with wrong_input_in_one_line(talk):
+        from safegain.cli.use import run_certify
+
+        claims = {"delta": delta, "tolerance": tolerance, "measures": measure, "clip": clip, "per_class": per_class}
+        certified = run_certify(run, fresh, group, claims, talk)
+    if not certified:
+        raise typer.Exit(NOT_CERTIFIED)
+
+
+@app.command()
+def report(
+    run: Run,
+    show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Write the run's report, one HTML file."""
+    talk = Talk(quiet, json)
+    with wrong_input_in_one_line(talk):
+        from safegain.report import write_report
+
+        path = write_report(run)
+        talk.tell(str(path), {"report": str(path)})
+        if show:
+            typer.launch(path.absolute().as_uri())
+
+
+@app.command()
+def review(
+    run: Run,
+    port: Annotated[int, typer.Option(help="Of this machine (default: any that is free).", show_default=False)] = 0,
+    imported: Annotated[
+        Path | None, typer.Option("--import", help="First take over the labels of a Label Studio export.")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+    quiet: Quiet = False,
+) -> None:
+    """Look at suspicious labels on a page of this machine, and decide."""
+    talk = Talk(quiet)
+    with wrong_input_in_one_line(talk):
+        from safegain.review import import_decisions, serve
+
+        if imported is not None:
+            from safegain.tables.label_studio import from_export
+
+            talk.say(f"{import_decisions(run, from_export(imported))} labels taken over from {imported}")
+        serve(run, port=port, open_browser=browser, announce=lambda url: talk.tell(url, {"url": url}))
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Argument(help="A new folder for the demo's files.")] = Path("safegain-demo"),
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Handwritten digits, many with a wrong label: files as you might have them, and a run."""
+    talk = Talk(quiet, json)
+    with wrong_input_in_one_line(talk):
+        from safegain.cli.demo import run_demo
+
+        run_demo(folder, talk)
+
+
+if __name__ == "__main__":
+    app()

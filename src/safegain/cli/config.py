@@ -1,0 +1,54 @@
+"""`--config run.toml`: options under their own names. What is typed goes before what is in the file."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def read_config(context: typer.Context, path: Path | None) -> Path | None:
+    """A callback of the option: the file's values become the defaults of all other options."""
+    if path is None:
+        return None
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise typer.BadParameter(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{path}: is not TOML: {error}") from None
+    values = {name.replace("-", "_"): value for name, value in found.items()}
+    known = {str(parameter.name) for parameter in context.command.params} - {"config", "help"}
+    for name, value in values.items():
+        if name not in known:
+            raise typer.BadParameter(f"{path}: {name!r} is not an option of this command; see --help")
+        if isinstance(value, dict):
+            raise typer.BadParameter(f"{path}: {name!r} is a table; write its options as name = value, one a line")
+    context.default_map = {**(context.default_map or {}), **values}
+    return path
+
+
+def command_line(context: typer.Context, absolute: set[str]) -> list[str]:
+    """Arguments that ask for the same from any folder, without the config file; `absolute` are names of paths."""
+    words: list[str] = []
+    for parameter in context.command.params:
+        name, value = str(parameter.name), context.params.get(str(parameter.name))
+        if name == "config" or value in (None, (), [], parameter.default):
+            continue
+        values = [_absolute(item) if name in absolute else str(item) for item in _listed(value)]
+        if parameter.param_type_name == "argument":
+            words += values
+        elif value is True:
+            words.append(parameter.opts[0])
+        else:
+            words += [word for item in values for word in (parameter.opts[0], item)]
+    return words
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _absolute(text: Any) -> str:
+    """A path from here; what is no path here, such as the name of a column, stays."""
+    return str(Path(text).absolute()) if Path(text).exists() or isinstance(text, Path) else str(text)

@@ -1,0 +1,74 @@
+"""`safegain fit`: from what was typed to a request, and from a run to words."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from safegain.cli.talk import Talk
+from safegain.process_group import launched_group
+from safegain.runs.fitting import fit_table
+from safegain.runs.folder import REPORT, Run
+from safegain.runs.request import Request
+from safegain.tables import Wanted
+
+KINDS = ("number", "category", "text", "image")
+SETTINGS = (  # options that are arguments of the estimators
+    *("model", "search_space", "reference", "certify", "n_hidden", "alpha", "scaling", "solver", "n_inner", "lr_inner"),
+    *("batch_size", "memory_budget", "tol", "engine", "n_outer", "lr_outer", "safeness", "m", "penalty_weight"),
+    *("penalty", "eps1", "eps2", "validation_fraction", "selection_fraction", "recipe", "checkpoint", "workspace"),
+)
+
+
+def run_fit(options: Mapping[str, Any], command: Sequence[str], talk: Talk) -> None:
+    """In one process any table is read; started by torchrun, each process has its share of a table of numbers."""
+    request, out = request_of(options, command), Path(options["out"])
+    with launched_group() as ranks:
+        if ranks.size > 1:
+            from safegain.runs.shared_fitting import fit_shares
+
+            run = fit_shares(request, out, ranks, verbose=talk.progress)
+        else:
+            run = fit_table(request, out, say=talk.say, verbose=talk.progress)
+        if ranks.rank == 0:
+            tell_outcome(run, talk)
+
+
+def request_of(options: Mapping[str, Any], command: Sequence[str]) -> Request:
+    kinds = {}
+    for kind in KINDS:
+        for name in options[kind] or ():
+            if name in kinds:
+                raise ValueError(f"--{kind} {name}: the column is also --{kinds[name]}; give it one kind")
+            kinds[name] = kind
+    trusted = options["trusted"]
+    wanted = Wanted(
+        train=str(Path(options["train"]).absolute()),
+        label=options["label"],
+        trusted=str(Path(trusted).absolute()) if trusted and Path(trusted).exists() else trusted,
+        checked=tuple(str(path.absolute()) for path in options["checked"] or ()),
+        id=options["id"],
+        group=options["group"],
+        task=options["task"],
+        kinds=kinds,
+        drop=tuple(options["drop"] or ()),
+    )
+    given = {name: options[name] for name in SETTINGS if options[name] is not None}
+    settings = {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in given.items()}
+    return Request(wanted, settings, options["seed"], options["image_features"], list(command))
+
+
+def tell_outcome(run: Run, talk: Talk) -> None:
+    facts, folder = run.facts, shlex.quote(str(run.folder))
+    certificate = facts["certificate"]
+    lines = [
+        f"{facts['verdict']['outcome'].capitalize()}. {facts['verdict']['sentence']}",
+        *([certificate["sentence"]] if certificate else []),
+        f"{facts['n_suspicious']:,} of {facts['rows']['weak']:,} doubtful labels are more likely wrong than right.",
+        "",
+        f"  {run.folder / REPORT}",
+        f"  safegain labels {folder}",
+        f"  safegain review {folder}",
+    ]
+    names = ("verdict", "certificate", "models", "rows", "n_suspicious", "seconds")
+    talk.tell("\n".join(lines), {"run": str(run.folder), **{name: facts[name] for name in names}})

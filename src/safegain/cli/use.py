@@ -1,0 +1,104 @@
+"""What a finished run is used for: predictions, the list of suspicious labels, certificates on fresh rows."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from safegain.atomic import written
+from safegain.cli.talk import Talk
+from safegain.runs.folder import Run, RunError, open_run
+from safegain.tables import BadFile, read_rows, write_table
+from safegain.tables.label_studio import to_tasks
+
+ON_SCREEN = 20
+COLUMNS = ("row", "id", "given", "suggested", "confidence", "weight")
+
+
+def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, talk: Talk) -> None:
+    run = _with_columns(folder)
+    rows = read_rows(table, run.facts["columns"], id=id)
+    model = _loaded(run, table)
+    X = model.encoder.transform(rows.table.columns)
+    names: dict[str, Any] = {"row": np.arange(rows.table.n_rows)}
+    if rows.ids is not None:
+        names["id"] = rows.ids
+    names["prediction"] = model.estimator.predict(X)
+    if run.facts["task"] == "classes":
+        probabilities = model.estimator.predict_proba(X)
+        names |= {f"p({name})": probabilities[:, i] for i, name in enumerate(model.estimator.classes_)}
+    if out is None:
+        write_table(sys.stdout.buffer, names, "jsonl" if talk.json else "csv")
+        return
+    write_table(out, names)
+    talk.say(f"{rows.table.n_rows:,} rows predicted: {out}")
+
+
+def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> None:
+    run = open_run(folder)
+    issues = run.issues.head(top) if top is not None else run.issues
+    shown = issues[[name for name in COLUMNS if name in issues]]
+    if out is None:
+        if talk.json:
+            talk.tell("", shown.to_dict("records"))
+            return
+        few = shown.head(top or ON_SCREEN)
+        talk.table(few.columns.tolist(), few.itertuples(index=False))
+        if len(few) < len(shown):
+            talk.say(f"{len(few)} of {len(shown):,}; all of them: safegain labels {folder} --out labels.csv")
+        return
+    if out.suffix == ".json":
+        with written(out) as beside:
+            tasks = to_tasks(issues, run.examples, run.facts["task"])
+            beside.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), encoding="utf-8")
+    else:
+        write_table(out, {name: shown[name].to_numpy() for name in shown})
+    talk.say(f"{len(shown):,} suspicious labels: {out}")
+
+
+def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], talk: Talk) -> bool:
+    from safegain.report import write_report
+    from safegain.runs.saving import seen_before
+
+    run = _with_columns(folder)
+    rows = read_rows(fresh, run.facts["columns"], label=run.facts["label"], group=group)
+    model = _loaded(run, fresh)
+    X = model.encoder.transform(rows.table.columns)
+    if (seen := seen_before(run, X)).any():
+        place = rows.table.place(int(np.flatnonzero(seen)[0]))
+        raise BadFile(
+            f"{fresh}: {int(seen.sum())} rows ({place} first) were in the fit; a certificate needs fresh ones"
+        )
+    certificate = model.estimator.certify(X, rows.y, groups=rows.groups, **claims)
+    facts = {**certificate.as_dict(), "file": str(fresh)}
+    with written(folder / f"certificate-{len(run.certificates) + 1}.json") as beside:
+        beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    write_report(folder)
+    talk.tell(str(certificate), facts)
+    return certificate.certified
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    encoder: Any
+    estimator: Any
+
+
+def _with_columns(folder: Path) -> Run:
+    run = open_run(folder)
+    if run.facts["columns"] is None:
+        raise RunError(
+            f"{folder}: was saved from Python and knows no columns; use safegain.load({str(folder)!r}) there"
+        )
+    return run
+
+
+def _loaded(run: Run, table: Path) -> _Loaded:
+    """The model, with an encoder that looks for pictures beside the new table."""
+    from safegain.runs.loading import load
+
+    steps = load(run.folder).named_steps
+    return _Loaded(steps["encoder"].set_params(folder=str(table.absolute().parent)), steps["model"])

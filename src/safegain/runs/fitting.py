@@ -1,0 +1,137 @@
+"""From a request to a finished run: read, encode, fit, look for rows to show, write.
+
+The folder is claimed before the fit and finished after it. A fit that is killed leaves its request and its checkpoint
+there, from which `resume` goes on; one that its input does not allow leaves nothing.
+"""
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from safegain.checkpoint import CheckpointError
+from safegain.encoding import TableEncoder
+from safegain.report import write_report
+from safegain.runs.folder import FACTS, REQUEST, Run, RunError, open_run
+from safegain.runs.request import Request
+from safegain.runs.saving import write_run
+from safegain.runs.settings import make_estimator
+from safegain.runs.shown import shown_rows
+from safegain.tables import Problem, read_problem
+
+CHECKPOINT = "checkpoint"
+
+Say = Callable[[str], None]
+
+
+def fit_table(request: Request, folder: Path, *, say: Say, verbose: int) -> Run:
+    """Fit what is asked for, and leave a finished run in `folder`, which must not hold anything yet."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        resumable = (folder / REQUEST).exists() and not (folder / FACTS).exists()
+        advice = f"go on with `safegain resume {folder}`, or " if resumable else ""
+        raise RunError(f"{folder}: is not empty; {advice}give another folder as --out")
+    problem = read_problem(request.wanted)
+    make_estimator(problem.task, request.settings)  # what is wrong with it is said before anything is written
+    with _claimed(folder):
+        request.write(folder)
+        return _finished(request, problem, folder, say=say, verbose=verbose)
+
+
+def resume(folder: Path, *, say: Say, verbose: int) -> Run:
+    """Go on with a fit that was killed; a run that had ended is as it was."""
+    if (folder / FACTS).exists():
+        say(f"{folder}: its fit has ended; there is nothing to go on with")
+        return open_run(folder)
+    request = Request.read(folder)
+    with _lock(folder):
+        return _finished(request, read_problem(request.wanted), folder, say=say, verbose=verbose)
+
+
+def _finished(request: Request, problem: Problem, folder: Path, *, say: Say, verbose: int) -> Run:
+    began = time.perf_counter()
+    for note in problem.notes:
+        say(note)
+    encoder, X = _encoded(request, problem)
+    wanted, y, trusted, groups = request.wanted, problem.y, problem.trusted, problem.groups
+    facts = _facts_of(request, problem)
+    ids, task = problem.ids, problem.task
+    del problem  # the table is read again when rows are shown: it need not lie in memory while the fit goes on
+    pa.default_memory_pool().release_unused()
+    settings = {"checkpoint": folder / CHECKPOINT, **request.settings}
+    estimator = make_estimator(task, settings, verbose=verbose, random_state=request.seed)
+    estimator.fit(X, y, trusted=trusted, groups=groups)
+    say("Choosing the rows to show ...")
+    write_run(
+        folder,
+        estimator,
+        X,
+        encoder=encoder,
+        facts=facts,
+        ids=ids,
+        groups=groups,
+        shown=lambda labels: shown_rows(labels, X, lambda: read_problem(wanted).table, encoder, request.seed),
+        seconds=time.perf_counter() - began,
+    )
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    write_report(folder)
+    return open_run(folder)
+
+
+def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarray]:
+    """The encoder learns from weak rows alone: rows that are set aside for a certificate are then new to it too."""
+    folder = str(Path(request.wanted.train).parent)
+    encoder = TableEncoder(problem.kinds, folder=folder, image_features=request.image_features)
+    weak = problem.table if problem.trusted is None else problem.table.take(np.flatnonzero(~problem.trusted))
+    encoder.fit(weak.columns)
+    del weak
+    return encoder, encoder.transform(problem.table.columns)
+
+
+def _facts_of(request: Request, problem: Problem) -> dict[str, Any]:
+    wanted = request.wanted
+    return {
+        "label": wanted.label,
+        "columns": dict(problem.kinds),
+        "files": {"train": wanted.train, "trusted": wanted.trusted, "checked": list(wanted.checked)},
+        "notes": list(problem.notes),
+        "seed": request.seed,
+    }
+
+
+@contextmanager
+def _claimed(folder: Path) -> Iterator[None]:
+    """A folder of this run's own. Input that turns out wrong later leaves nothing; a kill or a full disk leaves all."""
+    made = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    with _lock(folder):
+        try:
+            yield
+        except ValueError as error:
+            if not isinstance(error, CheckpointError | RunError):
+                (folder / REQUEST).unlink(missing_ok=True)
+                shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+                if made:
+                    folder.rmdir()
+            raise
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Nobody else is at work in the folder. The lock is on the folder itself, and ends with the process."""
+    if not os.access(folder, os.W_OK):
+        raise RunError(f"{folder}: cannot be written to; give another folder as --out")
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise RunError(f"{folder}: another fit is at work there; wait for it, or give another folder") from None
+    finally:
+        os.close(handle)

@@ -1,0 +1,26 @@
+"""The command line as a user has it: real processes, real files."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
+
+
+def start(*words: object, processes: int = 1) -> list[str]:
+    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes)] if processes > 1 else []
+    return [sys.executable, *launcher, "-m", "safegain", *map(str, words)]
+
+
+def safegain(*words: object, processes: int = 1, folder: Path | None = None) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        start(*words, processes=processes), env=ENVIRONMENT, capture_output=True, text=True, cwd=folder
+    )
+
+
+def done(*words: object, **how: object) -> str:
+    """Standard output of a command that must not fail."""
+    ended = safegain(*words, **how)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout

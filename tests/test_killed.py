@@ -1,0 +1,113 @@
+"""kill -9 at any moment of `safegain fit`, then `safegain resume`: the run that an undisturbed fit would have left."""
+
+import json
+import subprocess
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import ENVIRONMENT, done, safegain, start
+from sklearn.datasets import load_diabetes, load_digits
+
+KILLS = 4  # in each of five fits
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    random = np.random.RandomState(0)
+    X, y = load_digits(return_X_y=True)
+    trusted = random.rand(len(y)) < 0.2
+    noisy = np.where(trusted | (random.rand(len(y)) < 0.6), y, (y + 1) % 10)
+    frame = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(64)]).assign(digit=noisy, right=trusted)
+    frame.to_csv(folder / "digits.csv", index=False)
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    trusted = random.rand(len(y)) < 0.3
+    noisy = y + np.where(trusted, 0, random.randn(len(y)) * 60)
+    X.assign(progression=noisy, right=trusted).to_csv(folder / "diabetes.csv", index=False)
+    return folder
+
+
+FITS = {
+    "classes": ["digits.csv", "--label", "digit", "--recipe", "n_steps=400"],
+    "classes, certified": ["digits.csv", "--label", "digit", "--recipe", "n_steps=200", "--certify", "0.05"],
+    "free": ["digits.csv", "--label", "digit", "--search-space", "free", "--model", "softmax", "--n-outer", "8"],
+    "numbers": ["diabetes.csv", "--label", "progression"],
+    "numbers, free": ["diabetes.csv", "--label", "progression", "--search-space", "free", "--model", "ridge"],
+}
+
+
+def comparable(run):
+    """All that a run holds but times and where it lies."""
+    facts = json.loads((run / "run.json").read_text())
+    for record in facts["history"]:
+        record.pop("seconds", None)
+    for name in ("seconds", "created"):
+        facts.pop(name)
+    facts["estimator"]["parameters"].pop("checkpoint")
+    names = ("model.safetensors", "labels-1-of-1.parquet", "examples.parquet", "neighbours.parquet")
+    return facts, [(run / name).read_bytes() for name in names]
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_killed_fit_ends_as_if_nothing_had_happened(tables, tmp_path, name):
+    table, *options = FITS[name]
+    command = ["fit", tables / table, "--trusted", "right", "--seed", 1, *options]
+    began = time.perf_counter()
+    done(*command, "--out", tmp_path / "undisturbed")
+    length = time.perf_counter() - began
+    random, run = np.random.RandomState(len(name)), tmp_path / "killed"
+    killed = 0
+    for _ in range(KILLS):
+        words = ["resume", run] if (run / "request.json").exists() else [*command, "--out", run]
+        process = subprocess.Popen(start(*words), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(random.uniform(0.2, 1.0) * length)
+        killed += process.poll() is None
+        process.kill()
+        process.wait()
+    assert killed
+    if not (run / "request.json").exists():
+        done(*command, "--out", run)
+    done("resume", run)
+    (facts, files), (expected_facts, expected_files) = comparable(run), comparable(tmp_path / "undisturbed")
+    assert facts == expected_facts
+    assert files == expected_files
+    assert not (run / "checkpoint").exists()
+
+
+def test_two_fits_do_not_share_a_folder(tables, tmp_path):
+    table, *options = FITS["classes"]
+    command = ["fit", tables / table, "--trusted", "right", *options, "--out", tmp_path / "run"]
+    first = subprocess.Popen(start(*command), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "run" / "request.json").exists():
+        time.sleep(0.05)
+        assert first.poll() is None
+    for words in (command, ["resume", tmp_path / "run"]):
+        second = safegain(*words)
+        assert second.returncode == 2
+        assert "another fit is at work" in second.stderr or "is not empty" in second.stderr
+    first.kill()
+    first.wait()
+    again = safegain(*command)
+    assert again.returncode == 2
+    assert "safegain resume" in again.stderr
+
+
+def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
+    (tmp_path / "t.csv").write_bytes((tables / "digits.csv").read_bytes())
+    command = ["fit", tmp_path / "t.csv", "--label", "digit", "--trusted", "right", "--out", tmp_path / "run"]
+    process = subprocess.Popen(start(*command), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "run" / "request.json").exists():
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    with open(tmp_path / "t.csv", "a") as file:
+        file.write("\n")
+    ended = safegain("resume", tmp_path / "run")
+    assert ended.returncode == 2
+    assert "is not the file that the fit began with" in ended.stderr
+    (tmp_path / "run" / "request.json").write_text('{"format": 1, "command": ')
+    ended = safegain("resume", tmp_path / "run")
+    assert ended.returncode == 2
+    assert "is damaged" in ended.stderr
