@@ -49,7 +49,7 @@ def _fit(
     ranks: Any, table: Path, label: str, trusted: str, out: Path, numbers: bool, seed: int, **settings: Any
 ) -> None:
     from safegain import PGSClassifier, PGSRegressor
-    from safegain.tables import read_share, write_share
+    from safegain.shares import read_share, write_share
 
     share = read_share(table, label, trusted, ranks)
     estimator = (PGSRegressor if numbers else PGSClassifier)(random_state=seed, verbose=1, **settings)
