@@ -18,6 +18,7 @@ _PICTURE = r"(?i)\.(png|jpe?g|bmp|gif|webp)$"
 _SAMPLE = 10_000  # rows that say whether a column is prose: counting the distinct values of long texts takes memory
 _PROSE_WORDS, _PROSE_LENGTH = 4, 40
 _MOST_CATEGORIES = 50
+_FEWEST_COUNTED = 50  # rows; in fewer, 1 2 3 may well be amounts
 
 # Why a column is left out, and what may be done about it.
 _REASONS = {
@@ -114,7 +115,7 @@ def _kind_of_numbers(table: Table, name: str) -> str:
     lowest, highest = pc.min_max(column).as_py().values()
     if lowest == highest:
         return "constant"
-    counts = lowest in (0, 1) and highest - lowest == table.n_rows - 1 and not column.null_count
+    counts = table.n_rows >= _FEWEST_COUNTED and lowest in (0, 1) and highest - lowest == table.n_rows - 1 and not column.null_count
     if counts and np.array_equal(column.to_numpy(), np.arange(lowest, highest + 1)):
         return "counter"
     return "number"
