@@ -1,4 +1,4 @@
-"""Tables on disk, as one process of a run sees them: its share of the rows on the way in, and on the way out."""
+"""One process's share of a table on disk: its rows on the way in, and on the way out."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,0 +1,70 @@
+"""Tables for other programs."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv, parquet
+
+from safegain.atomic import written
+from safegain.tables.bad_file import BadFile
+from safegain.tables.cells import is_text, without_nan
+
+# A spreadsheet takes a cell that begins so for a formula, and would run it: https://owasp.org/www-community/attacks/CSV_Injection
+_FORMULA = r"^[=+\-@\t\r\n]"
+
+
+def write_table(path: Path, columns: Mapping[str, Any]) -> None:
+    """A .csv, .parquet or .jsonl file, whole or not at all.
+
+    In a CSV file a text that a spreadsheet would run as a formula has an apostrophe before it.
+    """
+    path = Path(path)
+    writers = {".csv": _write_csv, ".parquet": _write_parquet, ".jsonl": _write_json_lines}
+    if path.suffix.lower() not in writers:
+        raise BadFile(f"{path}: cannot be written; give it one of the endings {' '.join(writers)}")
+    table = pa.table({str(name): _array(values) for name, values in columns.items()})
+    try:
+        with written(path) as beside:
+            writers[path.suffix.lower()](table, beside)
+    except OSError as error:
+        raise BadFile(f"{path}: cannot be written ({error.strerror or error}); choose another folder") from None
+
+
+def _array(values: Any) -> pa.Array | pa.ChunkedArray:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return without_nan(values)
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # labels of several types
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def _write_csv(table: pa.Table, path: Path) -> None:
+    safe = {
+        _harmless(pa.array([name]))[0].as_py(): _harmless(column)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    csv.write_csv(pa.table(safe), path, csv.WriteOptions(quoting_style="needed"))
+
+
+def _harmless(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    if not is_text(values.type):
+        return values
+    runs = pc.match_substring_regex(values, _FORMULA)
+    return pc.if_else(
+        runs, pc.binary_join_element_wise(pa.scalar("'", values.type), values, pa.scalar("", values.type)), values
+    )
+
+
+def _write_parquet(table: pa.Table, path: Path) -> None:
+    parquet.write_table(table, path)
+
+
+def _write_json_lines(table: pa.Table, path: Path) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        for batch in table.to_batches(max_chunksize=10_000):
+            file.writelines(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in batch.to_pylist())
