@@ -24,6 +24,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from safegain.atomic import written
 from safegain.ranks import Ranks
 
 FORMAT = 1
@@ -54,7 +55,7 @@ class Checkpoint:
         # A file holds each tensor by itself: those that may share memory become copies, if they are small.
         tensors = {f"row.{key}": value.contiguous() for key, value in saved.by_row.items()}
         tensors |= {f"all.{key}": value.clone() for key, value in saved.shared.items()}
-        with _usable(self.folder), _written(self.folder / name) as beside:
+        with _usable(self.folder), written(self.folder / name) as beside:
             save_file(tensors, beside, metadata={"facts": json.dumps(saved.facts)})
         self.ranks.count(1)  # everyone has written
         for old, files in self._steps().items():
@@ -119,7 +120,7 @@ def opened_checkpoint(
         with _usable(path):
             begun = any(_NAME.fullmatch(file.name) for file in path.iterdir())
             if ranks.rank == 0 and not (begun and manifest.exists()):
-                with _written(manifest) as beside:
+                with written(manifest) as beside:
                     beside.write_text(json.dumps(_manifest(fingerprint, random)))
         ranks.count(1)  # the manifest is there
         yield Checkpoint(path, _same_run(manifest, fingerprint), ranks)
@@ -166,24 +167,6 @@ def _lock(lock: Any, folder: Path) -> None:
         raise CheckpointError(
             f"checkpoint: another run is using {folder}; give each run a folder of its own"
         ) from error
-
-
-@contextmanager
-def _written(file: Path) -> Iterator[Path]:
-    """A path beside `file` to write to, which then takes its place, whole and on the disk."""
-    beside = file.with_name(f"{file.name}.part")
-    try:
-        yield beside
-        with open(beside, "rb+") as written:
-            os.fsync(written.fileno())
-        os.replace(beside, file)
-    finally:
-        beside.unlink(missing_ok=True)
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 @contextmanager
