@@ -102,7 +102,7 @@ def effect_on_classes(p: Tensor, zdot: Tensor, w: Tensor, q: Tensor) -> Tensor:
 
 
 def effect_on_numbers(z: Tensor, zdot: Tensor, w: Tensor, target: Tensor, deviation: float) -> Tensor:
-    """2 |zdot| E|y - pull|, where y is as far from one of the two opinions as trusted labels are from the model  # (n,)"""
+    """2 |zdot| E|y - pull|, where y is off one of the two opinions by as much as trusted labels are off the model."""
     pull = w * target + (1 - w) * z
     return zdot.abs() * (_mean_distance(torch.zeros_like(z), deviation) + _mean_distance(z - pull, deviation))
 

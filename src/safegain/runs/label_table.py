@@ -118,7 +118,7 @@ def _parts(estimator: Any, facts: pd.DataFrame, first_row: int, ids: Any, groups
 
     def named(wanted: np.ndarray, missing: np.ndarray) -> pa.Array:
         """Labels as the user writes them."""
-        if values is None:
+        if values is None or labels.classes is None:
             return pa.array(wanted, pa.float64(), mask=missing)
         return values.take(pa.array(np.searchsorted(labels.classes, wanted), mask=missing))
 

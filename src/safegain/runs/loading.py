@@ -68,7 +68,8 @@ def load(folder: str | PathLike, module: torch.nn.Module | None = None) -> Any:
         raise
     except Exception as error:
         # Facts and numbers come from a file, and may contradict each other in more ways than can be named.
-        raise damaged(path, f"or does not go with run.json: {type(error).__name__}: {str(error)[:200]}") from error
+        told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise damaged(path, f"or does not go with run.json: {told}") from error
     return estimator if encoder is None else Pipeline([("encoder", encoder), ("model", estimator)])
 
 

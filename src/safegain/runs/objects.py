@@ -7,7 +7,7 @@ null, true, 3, 0.1, "text", [...], {...}     themselves; a NumPy number as a pla
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from safegain.recipe import Recipe
 from safegain.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
 from safegain.selection import SafenessReport, SetMargin
 
-LISTED = {
+LISTED: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         *(AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView),
@@ -74,7 +74,7 @@ def from_json(found: Any) -> Any:
     return {key: from_json(each) for key, each in found.items()}
 
 
-_TAGS = {
+_TAGS: dict[str, Callable[[Any], Any]] = {
     "$tuple": lambda values: tuple(map(from_json, values)),
     "$path": Path,
     "$float": lambda name: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[name],

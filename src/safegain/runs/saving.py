@@ -25,7 +25,7 @@ MODELS = ("raw", "raw+trusted", "trusted", "new")  # of a comparison, by number
 
 
 def facts_of_rows(estimator: Any, X: Any = None) -> pd.DataFrame:
-    """What is known of every row of the fit: trusted, suspicion, confidence; with the rows also effect, disagrees, digest."""
+    """trusted, suspicion, confidence of every row of the fit; with X, its rows, also effect, disagrees and digest."""
     found = suspected(estimator)
     return found if X is None else pd.concat([found, effect.of_rows(estimator, X)], axis=1)
 

@@ -1,4 +1,4 @@
-"""What the files of a run must hold, as values; checked before anyone relies on it. Unknown keys and columns may be there.
+"""What the files of a run must hold, checked before anyone relies on it. There may be more: other keys, other columns.
 
 A shape is a type, a set of allowed values, a list of one shape, a dictionary of shapes by key, or a tuple of shapes
 of which one must fit. Whole numbers fit in 64 bits, and a number may be whole.

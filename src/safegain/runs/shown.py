@@ -15,7 +15,7 @@ FEW_NUMBERS = 8  # of an array that are told
 
 
 def choose_examples(labels: pd.DataFrame, seed: int) -> np.ndarray:
-    """Numbers of weak rows: the most suspicious, those of largest effect, some on which models differ, and some at random.
+    """Numbers of weak rows: the most suspicious, those of largest effect, some on which models differ, some at random.
 
     `labels` has columns trusted and suspicion, effect and disagrees, of all rows in order.
     """
@@ -43,7 +43,7 @@ def _drawn(rows: np.ndarray, random: np.random.Generator) -> np.ndarray:
 def nearest_trusted(X: Any, rows: np.ndarray, trusted: np.ndarray, k: int = 3) -> pd.DataFrame:
     """The k trusted rows nearest to each of `rows`, columns standardised: row, place, neighbour, distance.
 
-    `rows` and `trusted` are row numbers of the dense rows X. Of more than MOST_TRUSTED, evenly spaced ones are looked at.
+    `rows` and `trusted` are row numbers of the dense rows X. Of more than MOST_TRUSTED, some are looked at.
     """
     if len(trusted) > MOST_TRUSTED:
         trusted = trusted[np.linspace(0, len(trusted) - 1, MOST_TRUSTED).astype(int)]
