@@ -168,11 +168,12 @@ def read_parquet(path: Path, must: schema.Columns, may: schema.Columns | None = 
     """The columns that are known, each of a type that fits. Whole numbers stay whole beside missing ones."""
     with opened_parquet(path, must, may or {}) as file:
         names = [name for name in file.schema_arrow.names if name in must or name in (may or {})]
-        found = file.read(columns=names)
+        found = file.read(columns=names).replace_schema_metadata(None)  # pandas would take what it says for granted
+        found.validate(full=True)  # texts that are none, above all
         empty = [name for name in names if name not in _MAY_MISS and found.column(name).null_count]
         if empty:
             raise damaged(path, f"column {empty[0]} has gaps")
-        return found.to_pandas(integer_object_nulls=True, ignore_metadata=True)
+        return found.to_pandas(integer_object_nulls=True)
 
 
 _MAY_MISS = ("id", "given", "suggested", "group", "picture")

@@ -157,6 +157,7 @@ def _texts(values: Any) -> pa.Array:
 
 def _group(part: pa.Table, path: Path, classes: np.ndarray | None, moved: str) -> dict[str, np.ndarray]:
     """One row group as arrays; labels as class numbers."""
+    part.validate(full=True)
 
     def bad(name: str) -> RunError:
         return RunError(f"{path}: column {name} does not fit the run's classes; fit again")
