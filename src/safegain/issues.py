@@ -30,9 +30,14 @@ def shifted_numbers(labels: Labels, shift: np.ndarray, corrected: np.ndarray) ->
     return Alternatives(kept, corrected, 1 - kept)
 
 
+def suspicions(labels: Labels, trusted: np.ndarray, weight: np.ndarray, other: Alternatives) -> np.ndarray:
+    """One minus weight times what is kept of the label; 0 for trusted rows and rows without a label  # (n,)"""
+    return np.where(labels.labelled & ~trusted, 1 - weight * other.kept, 0)
+
+
 def issues(labels: Labels, trusted: np.ndarray, weight: np.ndarray, other: Alternatives) -> pd.DataFrame:
-    """The labelled weak rows that lost something, most suspicious first: one minus weight times what is kept."""
-    suspicion = np.where(labels.labelled & ~trusted, 1 - weight * other.kept, 0)
+    """The labelled weak rows that lost something, most suspicious first."""
+    suspicion = suspicions(labels, trusted, weight, other)
     order = np.lexsort((-other.confidence, -suspicion))
     rows = order[suspicion[order] > 0]
     return pd.DataFrame(

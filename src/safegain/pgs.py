@@ -1,5 +1,6 @@
 """What both estimators share: scikit-learn's conventions around one PGS run."""
 
+import os
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import replace
@@ -34,6 +35,7 @@ from safegain.ranks import Ranks, current_ranks
 from safegain.recipe import Recipe
 from safegain.row_sources import ArrayRows
 from safegain.run_name import name_of_run
+from safegain.runs.saving import save
 from safegain.safeness import Bootstrap
 from safegain.splits import drawn_from, everywhere, rank_rows, trusted_rows
 from safegain.storage import Storage
@@ -354,6 +356,15 @@ class PGS(PGSParameters, ABC):
         """
         check_is_fitted(self)
         return issues(self._labels, self.trusted_, self.sample_weight_, self._alternatives())
+
+    def save(self, folder: str | os.PathLike, X: Any = None) -> None:
+        """Write a run folder, from which `safegain.load(folder)` makes this estimator again: docs/run-format.md.
+
+        With X, the rows of the fit, the labels table also says which labels matter most to check and where the model
+        and its reference differ, and fresh rows can be told from these. Of the parameters, functions, generators and a
+        module of your own are not stored.
+        """
+        save(self, folder, X)
 
     def predict(self, X: Any) -> np.ndarray:
         """What the chosen model says of the rows of X."""

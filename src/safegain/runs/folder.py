@@ -6,25 +6,32 @@
     labels-1-of-1.parquet    one row for each training row
     examples.parquet, neighbours.parquet    rows that are shown, and the trusted rows nearest to them
 
-Nothing here imports torch, so that a page or an error message is there at once.
+Nothing in a folder is trusted: what does not have its shape (schema.py) is a RunError. Nothing here imports torch, so
+that a page or an error message is there at once.
 """
 
 import json
+import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from safegain.runs import schema
+
 FORMAT = 1
 REQUEST, FACTS, MODEL = "request.json", "run.json", "model.safetensors"
 EXAMPLES, NEIGHBOURS, REPORT = "examples.parquet", "neighbours.parquet", "report.html"
-_PART = re.compile(r"labels-(\d+)-of-(\d+)\.parquet")
-_CERTIFICATE = re.compile(r"certificate-(\d+)\.json")
+PART = re.compile(r"labels-([1-9]\d*)-of-([1-9]\d*)\.parquet", re.ASCII)
+_CERTIFICATE = re.compile(r"certificate-([1-9]\d*)\.json", re.ASCII)
 
 
 class RunError(ValueError):
@@ -38,9 +45,17 @@ class Run:
 
     @cached_property
     def labels(self) -> pd.DataFrame:
-        """Every training row, in order: without what only `load` needs."""
-        parts = [read_parquet(path, without=("distribution", "shift")) for path in label_files(self.folder)]
-        return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+        """Every training row, in order: without what only `load` needs.
+
+        A run that was saved without its rows says nothing of effects: 0; nor of disagreement: False.
+        """
+        files = label_files(self.folder)
+        parts = [read_parquet(path, schema.LABELS, schema.MAY_LABELS) for path in files]
+        labels = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+        if not np.array_equal(labels["row"], np.arange(self.facts["rows"]["all"])):
+            told = f"row does not count the {self.facts['rows']['all']} rows of {FACTS}"
+            raise damaged(files[0], told)
+        return labels.assign(**{name: usual for name, usual in _USUAL.items() if name not in labels})
 
     @cached_property
     def issues(self) -> pd.DataFrame:
@@ -50,20 +65,35 @@ class Run:
 
     @cached_property
     def examples(self) -> pd.DataFrame | None:
-        return self._optional(EXAMPLES)
+        """row, values, picture; values are JSON objects of texts."""
+        if (found := self._optional(EXAMPLES, schema.EXAMPLES)) is None:
+            return None
+        if not found["row"].between(0, self.facts["rows"]["all"] - 1).all() or found["row"].duplicated().any():
+            raise damaged(self.folder / EXAMPLES, "a row is there twice, or is none of the run's")
+        if not all(map(_are_texts, found["values"])):
+            raise damaged(self.folder / EXAMPLES, "values must be JSON objects of texts")
+        return found
 
     @cached_property
     def neighbours(self) -> pd.DataFrame | None:
-        return self._optional(NEIGHBOURS)
+        found = self._optional(NEIGHBOURS, schema.NEIGHBOURS)
+        if found is not None:
+            shown = [] if self.examples is None else self.examples["row"]
+            if not (found["row"].isin(shown) & found["neighbour"].isin(shown)).all():
+                raise damaged(self.folder / NEIGHBOURS, f"names rows that are not in {EXAMPLES}")
+        return found
 
     @cached_property
     def certificates(self) -> list[dict[str, Any]]:
         """Those that were made later on fresh rows, oldest first."""
         found = {int(m[1]): path for path in self.folder.iterdir() if (m := _CERTIFICATE.fullmatch(path.name))}
-        return [read_json(found[number]) for number in sorted(found)]
+        return [read_json(found[number], schema.CERTIFICATE) for number in sorted(found)]
 
-    def _optional(self, name: str) -> pd.DataFrame | None:
-        return read_parquet(self.folder / name) if (self.folder / name).exists() else None
+    def _optional(self, name: str, columns: schema.Columns) -> pd.DataFrame | None:
+        return read_parquet(self.folder / name, columns) if (self.folder / name).exists() else None
+
+
+_USUAL = {"effect": 0.0, "disagrees": False}
 
 
 def open_run(folder: str | Path) -> Run:
@@ -77,39 +107,94 @@ def open_run(folder: str | Path) -> Run:
         raise RunError(f"{folder}: holds no run (there is no {FACTS}); give the folder that `safegain fit --out` wrote")
     facts = read_json(folder / FACTS)
     version = facts.get("format")
-    if version != FORMAT:
-        newer = isinstance(version, int) and version > FORMAT
+    if type(version) is not int or version != FORMAT:
+        newer = type(version) is int and version > FORMAT
         remedy = "install a newer Safegain" if newer else "fit again"
-        raise RunError(f"{folder / FACTS}: has format {version!r}, this version reads {FORMAT}; {remedy}")
+        raise RunError(f"{folder / FACTS}: has format {str(version)[:20]!r}, this version reads {FORMAT}; {remedy}")
+    if bad := schema.misfit(facts, schema.FACTS) or _contradiction(facts):
+        raise damaged(folder / FACTS, bad)
     return Run(folder, facts)
+
+
+def _contradiction(facts: dict[str, Any]) -> str | None:
+    classes = facts["classes"]
+    if (facts["task"] == "classes") != (classes is not None):
+        return f"task is {facts['task']}, and classes do not go with it"
+    if classes is not None and (len(classes) < 2 or len({type(each) for each in classes}) > 1):
+        return "classes must be two or more of one type"
+    if classes is not None and len(set(classes)) < len(classes):
+        return "a class is there twice"
+    return "rows are fewer than none" if min(facts["rows"].values()) < 0 else None
 
 
 def label_files(folder: Path) -> list[Path]:
     """The parts of the labels table, one for each process of the fit, in order."""
-    found = {(int(m[2]), int(m[1])): path for path in folder.iterdir() if (m := _PART.fullmatch(path.name))}
+    found = {(int(m[2]), int(m[1])): path for path in folder.iterdir() if (m := PART.fullmatch(path.name))}
     size = max((size for size, _ in found), default=1)
-    parts = [folder / f"labels-{i}-of-{size}.parquet" for i in range(1, size + 1)]
-    for part in parts:
-        if not part.exists():
-            raise RunError(f"{part}: is missing; the run is incomplete: fit again")
-    return parts
+    number = 1
+    while (size, number) in found:
+        number += 1
+    if number <= size:
+        raise RunError(f"{folder / f'labels-{number}-of-{size}.parquet'}: is missing; the run is incomplete: fit again")
+    return [found[size, number] for number in range(1, size + 1)]
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def damaged(path: Path, what: str) -> RunError:
+    return RunError(f"{path}: is damaged ({what}); fit again")
+
+
+def read_json(path: Path, shape: Any = dict) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"), parse_constant=_finite, parse_float=_finite)
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise damaged(path, "it is nested too deeply") from None
     except ValueError as error:
-        raise RunError(f"{path}: is damaged ({error}); fit again") from None
-    if not isinstance(found, dict):
-        raise RunError(f"{path}: is damaged (not a JSON object); fit again")
+        raise damaged(path, str(error)) from None
+    if bad := schema.misfit(found, shape, "" if shape is not dict else "it"):
+        raise damaged(path, bad)
     return found
 
 
-def read_parquet(path: Path, without: tuple[str, ...] = ()) -> pd.DataFrame:
+def _finite(text: str) -> float:
+    """JSON knows no infinity, and what Python reads as one would surprise whoever computes with it."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is no number of JSON")
+    return number
+
+
+def read_parquet(path: Path, must: schema.Columns, may: schema.Columns | None = None) -> pd.DataFrame:
+    """The columns that are known, each of a type that fits. Whole numbers stay whole beside missing ones."""
+    with opened_parquet(path, must, may or {}) as file:
+        names = [name for name in file.schema_arrow.names if name in must or name in (may or {})]
+        found = file.read(columns=names).replace_schema_metadata(None)  # pandas would take what it says for granted
+        found.validate(full=True)  # texts that are none, above all
+        empty = [name for name in names if name not in _MAY_MISS and found.column(name).null_count]
+        if empty:
+            raise damaged(path, f"column {empty[0]} has gaps")
+        return found.to_pandas(integer_object_nulls=True)
+
+
+_MAY_MISS = ("id", "given", "suggested", "group", "picture")
+
+
+@contextmanager
+def opened_parquet(path: Path, must: schema.Columns, may: schema.Columns) -> Iterator[Any]:
+    """A table with columns that fit; what goes wrong with it while it is open is a RunError."""
     try:
-        names = [name for name in pq.read_schema(path).names if name not in without]
-        return pq.read_table(path, columns=names).to_pandas()
-    except (OSError, pa.ArrowException) as error:
-        raise RunError(f"{path}: is damaged or missing ({str(error).splitlines()[0]}); fit again") from None
+        with pq.ParquetFile(path) as file:
+            if bad := schema.column_misfit(file.schema_arrow, must, may):
+                raise damaged(path, bad)
+            yield file
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        told = str(error).splitlines() or [type(error).__name__]
+        raise damaged(path, told[0]) from None
+
+
+def _are_texts(values: str) -> bool:
+    try:
+        found = json.loads(values)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and all(isinstance(value, str) for value in found.values())

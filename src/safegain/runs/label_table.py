@@ -1,0 +1,190 @@
+"""The labels table: what was learned of every training row, written and read in row groups."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from safegain.issues import Alternatives, other_classes, shifted_numbers, suspicions
+from safegain.labels import Labels
+from safegain.runs import schema
+from safegain.runs.folder import RunError, label_files, opened_parquet
+
+GROUP_ROWS = 2**17
+REPEATED = ["given", "corrected", "suggested", "group"]  # columns with few different values
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The rows of a fit, as `load` needs them."""
+
+    codes: np.ndarray | None  # (n,) class numbers, -1 where there is no label; None: numbers
+    given: np.ndarray | None  # (n,) numbers, NaN where there is no label; None: classes
+    corrected: np.ndarray  # (n,) class numbers, or numbers
+    moved: np.ndarray  # (n, k) distributions, or (n,) shifts
+    weight: np.ndarray
+    trusted: np.ndarray
+    held_out: np.ndarray
+    set_aside: np.ndarray
+
+
+def class_values(classes: np.ndarray) -> pa.Array:
+    """The classes as a column: texts, whole numbers, numbers or truths."""
+    values = classes.tolist()
+    kinds = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+    kind = kinds.get(type(values[0]))
+    try:
+        if kind is None or any(type(value) is not type(values[0]) for value in values):
+            raise TypeError(f"{type(values[0]).__name__} {values[0]!r}")
+        return pa.array(values, kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise RunError(
+            f"classes: a run folder holds classes of one kind, text, 64-bit whole numbers, numbers or truths; found "
+            f"{error}: fit with such labels"
+        ) from None
+
+
+def suspected(estimator: Any) -> pd.DataFrame:
+    """trusted, suspicion and confidence of every row of a fit: 0 where nothing was touched."""
+    n = len(estimator._labels)
+    suspicion, confidence = np.zeros(n), np.zeros(n)
+    for here in _blocks(n):
+        suspicion[here], other = _looked_into(estimator, here)
+        confidence[here] = np.where(suspicion[here] > 0, other.confidence, 0)
+    return pd.DataFrame({"trusted": estimator.trusted_, "suspicion": suspicion, "confidence": confidence}, copy=False)
+
+
+def write_labels(
+    path: Path,
+    estimator: Any,
+    facts: pd.DataFrame,
+    *,
+    first_row: int,
+    ids: Sequence[str] | np.ndarray | None,
+    groups: Sequence[str] | np.ndarray | None,
+) -> None:
+    """`facts`: columns of `suspected`, and what else is known of the rows."""
+    parts = _parts(estimator, facts, first_row, ids, groups)
+    first = next(parts)
+    settings = {"use_dictionary": [name for name in REPEATED if name in first.schema.names]}
+    with pq.ParquetWriter(path, first.schema, **settings) as file:
+        file.write_table(first)
+        for part in parts:
+            file.write_table(part)
+
+
+def read_labels(folder: Path, classes: np.ndarray | None, n: int) -> Learned:
+    """All parts, below each other. What does not fit the classes is a RunError."""
+    must = {name: schema.LABELS[name] for name in ("given", "corrected", "weight", "trusted", "held_out", "set_aside")}
+    moved = "shift" if classes is None else "distribution"
+    must[moved] = schema.LEARNED[moved]
+    found: list[dict[str, np.ndarray]] = []
+    files = label_files(folder)
+    for path in files:
+        with opened_parquet(path, must, {}) as file:
+            for number in range(file.num_row_groups):
+                found.append(_group(file.read_row_group(number, columns=list(must)), path, classes, moved))
+    if sum(len(part["weight"]) for part in found) != n:
+        raise RunError(f"{files[0]}: has other rows than the {n} of run.json; fit again")
+    whole = {name: np.concatenate([part.pop(name) for part in found]) for name in list(found[0])}
+    given = whole.pop("given")
+    return Learned(codes=None if classes is None else given, given=given if classes is None else None, **whole)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """At least one, if it is empty."""
+    yield from (slice(first, min(first + GROUP_ROWS, n)) for first in range(0, max(n, 1), GROUP_ROWS))
+
+
+def _looked_into(estimator: Any, here: slice) -> tuple[np.ndarray, Alternatives]:
+    """As `label_issues` does, for some of the rows."""
+    labels: Labels = estimator._labels[here]
+    if labels.classes is None:
+        other = shifted_numbers(labels, estimator.label_shift_[here], estimator.corrected_labels_[here])
+    else:
+        other = other_classes(labels, estimator.label_distribution_[here])
+    return suspicions(labels, estimator.trusted_[here], estimator.sample_weight_[here], other), other
+
+
+def _parts(estimator: Any, facts: pd.DataFrame, first_row: int, ids: Any, groups: Any) -> Iterator[pa.Table]:
+    labels: Labels = estimator._labels
+    values = None if labels.classes is None else class_values(labels.classes)
+
+    def named(wanted: np.ndarray, missing: np.ndarray) -> pa.Array:
+        """Labels as the user writes them."""
+        if values is None or labels.classes is None:
+            return pa.array(wanted, pa.float64(), mask=missing)
+        return values.take(pa.array(np.searchsorted(labels.classes, wanted), mask=missing))
+
+    for here in _blocks(len(labels)):
+        suspicion, other = facts["suspicion"].to_numpy()[here], _looked_into(estimator, here)[1]
+        known = labels.labelled[here]
+        rows: dict[str, Any] = {"row": np.arange(first_row + here.start, first_row + here.stop)}
+        if ids is not None:
+            rows["id"] = _texts(ids[here])
+        if values is None:
+            rows["given"] = pa.array(labels.given[here], pa.float64(), mask=~known)
+        else:
+            rows["given"] = values.take(pa.array(labels.numbers[here], mask=~known))
+        rows["corrected"] = named(estimator.corrected_labels_[here], np.zeros(len(known), bool))
+        rows["suggested"] = named(other.suggested, suspicion == 0)
+        rows["confidence"], rows["weight"] = facts["confidence"].to_numpy()[here], estimator.sample_weight_[here]
+        rows["suspicion"] = suspicion
+        for name in ("trusted", "held_out", "set_aside"):
+            rows[name] = getattr(estimator, f"{name}_")[here]
+        if groups is not None:
+            rows["group"] = _texts(groups[here])
+        for name in ("effect", "disagrees", "digest"):
+            if name in facts:
+                rows[name] = facts[name].to_numpy()[here]
+        if values is None:
+            rows["shift"] = estimator.label_shift_[here]
+        else:
+            flat = np.ascontiguousarray(estimator.label_distribution_[here]).ravel()
+            rows["distribution"] = pa.FixedSizeListArray.from_arrays(pa.array(flat), len(values))
+        yield pa.table(rows)
+
+
+def _texts(values: Any) -> pa.Array:
+    return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def _group(part: pa.Table, path: Path, classes: np.ndarray | None, moved: str) -> dict[str, np.ndarray]:
+    """One row group as arrays; labels as class numbers."""
+    part.validate(full=True)
+
+    def bad(name: str) -> RunError:
+        return RunError(f"{path}: column {name} does not fit the run's classes; fit again")
+
+    def flat(name: str) -> np.ndarray:
+        if part.column(name).null_count:
+            raise RunError(f"{path}: is damaged (column {name} has gaps); fit again")
+        return part.column(name).to_numpy()
+
+    arrays = {name: flat(name) for name in ("weight", "trusted", "held_out", "set_aside")}
+    if classes is None:
+        if not all(pa.types.is_float64(part.schema.field(name).type) for name in ("given", "corrected")):
+            raise bad("given or corrected")
+        return arrays | {"given": part.column("given").to_numpy(), "corrected": flat("corrected"), "moved": flat(moved)}
+    values = class_values(classes)
+    for name, may_miss in (("given", True), ("corrected", False)):
+        column = part.column(name)
+        if not (column.type == values.type or pa.types.is_null(column.type)):
+            raise bad(name)
+        codes = (
+            pc.index_in(column, value_set=values) if column.type == values.type else pa.nulls(len(column), pa.int32())
+        )
+        if codes.null_count != (column.null_count if may_miss else 0):
+            raise bad(name)
+        arrays[name] = pc.fill_null(codes, -1).to_numpy().astype(np.int64)
+    lists = part.column(moved).combine_chunks()
+    if lists.type.list_size != len(values) or lists.null_count or lists.flatten().null_count:
+        raise bad(moved)
+    arrays["moved"] = lists.flatten().to_numpy().reshape(-1, len(values))
+    return arrays

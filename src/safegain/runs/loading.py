@@ -1,0 +1,177 @@
+"""From a run folder back to the estimator that it was saved from. Nothing of it is executed, and nothing is trusted."""
+
+import re
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from safetensors import safe_open
+from sklearn.pipeline import Pipeline
+
+from safegain.certificate import Certificate
+from safegain.estimators import PGSClassifier, PGSRegressor
+from safegain.labels import Labels
+from safegain.runs.folder import MODEL, Run, RunError, damaged, open_run
+from safegain.runs.label_table import Learned, read_labels
+from safegain.runs.model_state import Arrays, ModuleNeeded, models_from_state
+from safegain.runs.objects import from_json
+from safegain.runs.saving import MODELS
+from safegain.runs.schema import misfit
+from safegain.selection import SafenessReport
+
+ESTIMATORS = {"classes": PGSClassifier, "numbers": PGSRegressor}
+LONGEST_TEXT = 1024  # characters of NumPy's texts, which take them in every row
+_DTYPE = re.compile(r"\|O|\|b1|[<>|][iuf]\d{1,2}|[<>]U(\d{1,4})", re.ASCII)
+FITTED = {
+    "n_features_in": int,
+    "feature_names_in": ([str], None),
+    "label_dtype": str,
+    "class_dtype": (str, None),
+    "label_mean": float,
+    "label_scale": float,
+    "clip": (float, None),
+    "n_iter": int,
+    "reference": {"raw", "raw+trusted", "trusted"},
+    "model": {
+        "kind": {"linear", "two-layer", "module"},
+        "sizes": [int],
+        "linear": bool,
+        "dtype": {"float32", "float64"},
+        "scaled": bool,
+        "handed_back": {"raw", "raw+trusted", "trusted", "new"},
+        "references": [str],
+    },
+    "safeness": dict,
+    "certificate": (dict, None),
+    "history": [dict],
+}
+
+
+def load(folder: str | PathLike, module: torch.nn.Module | None = None) -> Any:
+    """The fitted estimator of a run folder; of a run over a table, a Pipeline that begins with the table's encoder.
+
+    It predicts, certifies and lists label issues with the bits of the estimator that was saved. Where its model is a
+    torch.nn.Module of your own, hand over one with the same layers as `module`; its numbers come from the folder.
+    """
+    run = open_run(Path(folder))
+    path = run.folder / MODEL
+    try:
+        arrays = _arrays(path)
+        estimator = _estimator(run, arrays, module)
+        encoder = None if run.facts["encoder"] is None else _encoder(run, arrays)
+    except ModuleNeeded as error:
+        raise RunError(f"{run.folder}: {error}") from None
+    except RunError:
+        raise
+    except Exception as error:
+        # Facts and numbers come from a file, and may contradict each other in more ways than can be named.
+        told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise damaged(path, f"or does not go with run.json: {told}") from error
+    return estimator if encoder is None else Pipeline([("encoder", encoder), ("model", estimator)])
+
+
+def _arrays(path: Path) -> Arrays:
+    with safe_open(path, framework="np") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dictionary
+
+
+def _encoder(run: Run, arrays: Arrays) -> Any:
+    from safegain.encoding import TableEncoder  # pictures and texts are not asked of other runs
+
+    own = {name.removeprefix("encoder."): array for name, array in arrays.items() if name.startswith("encoder.")}
+    return TableEncoder.from_state(run.facts["encoder"], own)
+
+
+def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
+    stored, task = run.facts["estimator"], run.facts["task"]
+    if bad := misfit(stored, {"name": {ESTIMATORS[task].__name__}, "not_stored": [str], "fitted": FITTED}, "estimator"):
+        raise ValueError(bad)
+    fitted = stored["fitted"]
+    estimator = ESTIMATORS[task](**_parameters(stored, fitted["model"]["kind"], module))
+    estimator._validate_params()
+    classes = None if task == "numbers" else _labels_array(run.facts["classes"], fitted["class_dtype"])
+    learned = read_labels(run.folder, classes, run.facts["rows"]["all"])
+    labels = _labels(learned, classes, fitted)
+    estimator.model_, estimator.references_ = models_from_state(fitted["model"], arrays, labels, module)
+    estimator.reference_ = fitted["reference"]
+    estimator.reference_model_, estimator.raw_model_ = (
+        estimator.references_[name] for name in (estimator.reference_, "raw")
+    )
+    estimator.comparison_ = _comparison(arrays, classifies=classes is not None)
+    estimator.trusted_, estimator.held_out_ = learned.trusted, learned.held_out
+    estimator.set_aside_, estimator.sample_weight_ = learned.set_aside, learned.weight
+    if classes is None:
+        estimator.label_shift_, estimator.corrected_labels_ = learned.moved, learned.corrected
+    else:
+        estimator.classes_, estimator.label_distribution_ = classes, learned.moved
+        estimator.corrected_labels_ = classes[learned.corrected]
+    estimator.safeness_ = _made(fitted["safeness"], SafenessReport)
+    estimator.certificate_ = None if fitted["certificate"] is None else _made(fitted["certificate"], Certificate)
+    estimator.history_, estimator.n_iter_ = from_json(fitted["history"]), fitted["n_iter"]
+    estimator._labels, estimator._clip, estimator.n_features_in_ = labels, fitted["clip"], fitted["n_features_in"]
+    if fitted["feature_names_in"] is not None:
+        estimator.feature_names_in_ = np.array(fitted["feature_names_in"], dtype=object)
+    return estimator
+
+
+def _parameters(stored: dict[str, Any], kind: str, module: torch.nn.Module | None) -> dict[str, Any]:
+    """Those that this version knows; what was not stored has its default."""
+    known = ESTIMATORS["classes"]().get_params().keys() - set(stored["not_stored"])
+    parameters = {name: from_json(value) for name, value in stored["parameters"].items() if name in known}
+    if kind == "module":
+        return parameters | {"model": module or "auto"}
+    if module is not None:
+        raise ModuleNeeded("module: the model of this run is none of your own; leave it out")
+    return parameters
+
+
+def _made(found: dict[str, Any], kind: type) -> Any:
+    made = from_json(found)
+    if not isinstance(made, kind):
+        raise ValueError(f"there is no {kind.__name__}")
+    return made
+
+
+def _labels(learned: Learned, classes: np.ndarray | None, fitted: dict[str, Any]) -> Labels:
+    mean, scale = float(fitted["label_mean"]), float(fitted["label_scale"])
+    if learned.codes is None or classes is None:
+        assert learned.given is not None
+        return Labels(learned.given, None, ~np.isnan(learned.given), None, mean, scale)
+    labelled = learned.codes >= 0
+    dtype = _dtype(fitted["label_dtype"], classes.tolist())
+    # What a missing label is in an array of its type: -1 among whole numbers, else NaN or None.
+    given = np.full(len(labelled), {"i": -1, "f": np.nan, "O": None}.get(dtype.kind, 0), dtype=dtype)
+    given[labelled] = classes.astype(dtype)[learned.codes[labelled]]
+    return Labels(given, learned.codes, labelled, classes, mean, scale)
+
+
+def _labels_array(values: list[Any], dtype: str) -> np.ndarray:
+    return np.array(values, dtype=_dtype(dtype, values))
+
+
+def _dtype(text: str, values: list[Any]) -> np.dtype:
+    """A type of labels. Texts are as long as they must be, where they claim to be longer than is sensible."""
+    if not (match := _DTYPE.fullmatch(text)):
+        raise ValueError(f"{text[:20]!r} is no type of labels")
+    longest = max((len(value) for value in values if isinstance(value, str)), default=0)
+    if match[1] and not longest <= int(match[1]) <= max(longest, LONGEST_TEXT):
+        raise ValueError(f"{text!r} does not hold the classes")
+    dtype = np.dtype(text)
+    if np.array(values, dtype=dtype).tolist() != values:
+        raise ValueError(f"{text!r} does not hold the classes")
+    return dtype
+
+
+def _comparison(arrays: Arrays, *, classifies: bool) -> pd.DataFrame:
+    names = np.array(MODELS, dtype=object)
+    found = {
+        "row": arrays["comparison.row"],
+        "model": names[arrays["comparison.model"]],
+        "loss": arrays["comparison.loss"],
+    }
+    if classifies:
+        found["mistake"] = arrays["comparison.mistake"]
+    return pd.DataFrame(found)

@@ -1,0 +1,171 @@
+"""What the files of a run must hold, checked before anyone relies on it. There may be more: other keys, other columns.
+
+A shape is a type, a set of allowed values, a list of one shape, a dictionary of shapes by key, or a tuple of shapes
+of which one must fit. Whole numbers fit in 64 bits, and a number may be whole.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import types as kinds
+
+MOST = 2**63
+
+ENTRY = {
+    "name": str,
+    "measure": str,
+    "test": str,
+    "n": int,
+    "won": int,
+    "lost": int,
+    "gain": float,
+    "lower_bound": float,
+    "p_value": float,
+    "delta": float,
+    "tolerance": float,
+    "bound": float,
+    "certified": bool,
+}
+CERTIFICATE = {
+    "certified": bool,
+    "p_value": float,
+    "lower_bound": float,
+    "n": int,
+    "asymptotic": bool,
+    "sentence": str,
+    "entries": [ENTRY],
+}
+BY_PART = [{"name": (str, bool, float), "n": int, "reference": float, "new": float}]
+FACTS = {
+    "safegain": str,
+    "versions": dict,
+    "created": str,
+    "seconds": (float, None),
+    "task": {"classes", "numbers"},
+    "label": (str, None),
+    "classes": ([(str, bool, float)], None),
+    "rows": dict.fromkeys(("all", "weak", "trusted", "held_out", "set_aside", "unlabelled"), int),
+    "columns": (dict, None),
+    "files": ({"train": (str, None), "trusted": (str, None)}, None),
+    "notes": [str],
+    "estimator": {"name": str, "parameters": dict, "fitted": dict},
+    "encoder": (dict, None),
+    "verdict": {
+        "outcome": {"improved", "safe", "fell back"},
+        "sentence": str,
+        "reference": {"raw", "raw+trusted", "trusted"},
+    },
+    "certificate": (CERTIFICATE, None),
+    "models": [
+        {"name": str, "n": int, "loss": float, "mistakes": (float, None), "role": ({"reference", "new"}, None)},
+    ],
+    "margins": [{"name": str, "raw_loss": (float, None), "new_loss": (float, None), "margin": (float, None)}],
+    "by_class": (BY_PART, None),
+    "by_group": (BY_PART, None),
+    "history": [dict],
+    "n_suspicious": int,
+    "seed": (int, None),
+}
+
+
+def misfit(value: Any, shape: Any, name: str = "") -> str | None:
+    """What is wrong with a value read from JSON, in a few words that name the place; None if nothing is."""
+    if isinstance(shape, tuple):
+        found = [misfit(value, each, name) for each in shape]
+        return None if None in found else found[0]
+    if isinstance(shape, set):
+        return None if isinstance(value, str) and value in shape else f"{name} is none of {', '.join(sorted(shape))}"
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return f"{name} is no list"
+        return next((bad for i, each in enumerate(value) if (bad := misfit(each, shape[0], f"{name}[{i}]"))), None)
+    if isinstance(shape, dict):
+        if not isinstance(value, dict):
+            return f"{name or 'it'} is no object"
+        within = f"{name}." if name else ""
+        missing = next((key for key in shape if key not in value), None)
+        if missing is not None:
+            return f"{within}{missing} is missing"
+        return next((bad for key, each in shape.items() if (bad := misfit(value[key], each, within + key))), None)
+    return None if _is_a(value, shape) else f"{name} is not {_WORDS[shape]}"
+
+
+_WORDS = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    dict: "an object",
+    None: "null",
+}
+
+
+def _is_a(value: Any, kind: type | None) -> bool:
+    if kind is None:
+        return value is None
+    if kind is int or (kind is float and type(value) is int):
+        return type(value) is int and abs(value) < MOST
+    return type(value) is kind
+
+
+def _text(kind: Any) -> bool:
+    return (
+        kinds.is_string(kind) or kinds.is_large_string(kind) or (kinds.is_dictionary(kind) and _text(kind.value_type))
+    )
+
+
+def _label(kind: Any) -> bool:
+    """A column without any value has type null."""
+    known = (kinds.is_int64(kind), kinds.is_float64(kind), kinds.is_boolean(kind), kinds.is_null(kind))
+    return any(known) or _text(kind)
+
+
+def _distribution(kind: Any) -> bool:
+    return kinds.is_fixed_size_list(kind) and kinds.is_float64(kind.value_type)
+
+
+def _picture(kind: Any) -> bool:
+    return kinds.is_binary(kind) or kinds.is_large_binary(kind) or kinds.is_null(kind)
+
+
+Columns = dict[str, Callable[[Any], bool]]  # name -> does a type fit
+
+LABELS: Columns = {
+    "row": kinds.is_int64,
+    "given": _label,
+    "corrected": _label,
+    "suggested": _label,
+    "confidence": kinds.is_float64,
+    "weight": kinds.is_float64,
+    "suspicion": kinds.is_float64,
+    "trusted": kinds.is_boolean,
+    "held_out": kinds.is_boolean,
+    "set_aside": kinds.is_boolean,
+}
+MAY_LABELS: Columns = {
+    "id": _text,
+    "group": _text,
+    "effect": kinds.is_float64,
+    "disagrees": kinds.is_boolean,
+    "digest": kinds.is_uint64,
+}
+LEARNED: Columns = {"distribution": _distribution, "shift": kinds.is_float64}  # one of them, for `load`
+EXAMPLES: Columns = {"row": kinds.is_int64, "values": _text, "picture": _picture}
+NEIGHBOURS: Columns = {
+    "row": kinds.is_int64,
+    "place": kinds.is_int8,
+    "neighbour": kinds.is_int64,
+    "distance": kinds.is_float64,
+}
+
+
+def column_misfit(schema: pa.Schema, must: Columns, may: Columns) -> str | None:
+    """What is wrong with the columns of a table; None if nothing is."""
+    names = schema.names
+    for name in (*must, *(name for name in may if name in names)):
+        if names.count(name) != 1:
+            return f"column {name} is missing" if name not in names else f"two columns are called {name}"
+        if not {**must, **may}[name](schema.field(name).type):
+            return f"column {name} is {schema.field(name).type}"
+    return None
