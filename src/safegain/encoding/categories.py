@@ -34,7 +34,7 @@ class Category(Block):
                     counts[text] += count
         gaps, seen = bool(n_missing), sorted(counts)
         room = MOST_COLUMNS - gaps
-        others = len(seen) > room
+        others = len(seen) >= room
         if others:
             frequent = sorted(seen, key=counts.__getitem__)[-(room - 1) :]  # stable, as scikit-learn breaks ties
             seen = sorted(frequent)

@@ -36,7 +36,7 @@ def common_shape(name: Any, values: Values, rows: np.ndarray, folder: str | None
         for row, text in zip(rows, as_texts(name, take(values, rows)), strict=True):
             try:
                 image = open_picture(folder, text)
-                sizes.add(upright_size(image))
+                sizes.add(upright_size(image, text))
             except BadPicture as problem:
                 raise EncodingError(name, str(problem), row=int(row)) from None
             colour = colour or image.mode not in GREY

@@ -1,5 +1,7 @@
 """Pictures from hostile files: bounded in bytes and pixels, inside one folder, and nothing but their pixels."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
@@ -56,22 +58,32 @@ def open_picture(folder: str | Path | None, text: str | None) -> Image.Image:
         too_large = image.width * image.height > MOST_PIXELS
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         too_large = True
-    except Exception:  # Pillow's readers raise whatever a damaged header leads them to
+    except Exception:  # whatever a damaged header leads Pillow to
         raise BadPicture(f"{shown} is not a PNG, JPEG, BMP, GIF or WEBP picture; convert it") from None
     if too_large:
         raise BadPicture(f"{shown} has more than {MOST_PIXELS // 10**6} million pixels; make it smaller")
     return image
 
 
-def upright_size(image: Image.Image) -> tuple[int, int]:
+@contextmanager
+def _reading(text: str | None) -> Iterator[None]:
+    """Pillow's readers raise whatever a damaged file leads them to."""
+    try:
+        yield
+    except Exception:
+        raise BadPicture(f"{shortened(text or '')} is damaged, and cannot be read; replace the file") from None
+
+
+def upright_size(image: Image.Image, text: str | None) -> tuple[int, int]:
     """(height, width) as the picture is to be seen."""
-    turned = image.getexif().get(ORIENTATION, 1) in (5, 6, 7, 8)
+    with _reading(text):
+        turned = image.getexif().get(ORIENTATION, 1) in (5, 6, 7, 8)
     return (image.width, image.height) if turned else (image.height, image.width)
 
 
-def upright_pixels(image: Image.Image, text: str | None = None) -> Image.Image:
+def upright_pixels(image: Image.Image, text: str | None) -> Image.Image:
     """Its pixels in mode L or RGB, the right way up, on white where it is transparent."""
-    try:
+    with _reading(text):
         image.draft(None, (2 * THUMBNAIL, 2 * THUMBNAIL))  # a JPEG may be read at a fraction of its size
         image = ImageOps.exif_transpose(image)
         if image.mode.startswith("I;16"):  # which Pillow would cut off at 255
@@ -80,8 +92,6 @@ def upright_pixels(image: Image.Image, text: str | None = None) -> Image.Image:
             image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
             return image.convert("RGB")
         return image.convert("L" if image.mode in GREY else "RGB")
-    except Exception:  # as above
-        raise BadPicture(f"{shortened(text or '')} is damaged: its pixels cannot be read; replace the file") from None
 
 
 def thumbnail(values: Values, row: int, folder: str | Path | None) -> bytes | None:
