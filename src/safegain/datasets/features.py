@@ -92,13 +92,26 @@ def encode(images: np.ndarray, dictionary: Dictionary, *, mirror: bool) -> np.nd
     return pooled.flatten(1).numpy()
 
 
-def patch_features(
-    images: np.ndarray, *, n_atoms: int = 800, n_components: int = 512, mirror: bool = True, random_state: int = 0
-) -> np.ndarray:
-    """Principal components of pooled patch codes: float32, centred, divided by one number to mean square one.
+@dataclass(frozen=True)
+class PatchFeatures:
+    """What `learn_patch_features` learned, for other images of the same size: (codes - mean) @ components.T / scale."""
 
-    With `mirror`, codes are averaged over an image and its left-right mirror image.
-    """
+    dictionary: Dictionary
+    mirror: bool
+    mean: np.ndarray  # (8 * n_atoms,)
+    components: np.ndarray  # (n_components, 8 * n_atoms), orthonormal rows
+    scale: float
+
+    def __call__(self, images: np.ndarray) -> np.ndarray:
+        pooled = encode(np.ascontiguousarray(images), self.dictionary, mirror=self.mirror)
+        pooled -= self.mean
+        return (pooled @ self.components.T / np.float32(self.scale)).astype(np.float32)
+
+
+def learn_patch_features(
+    images: np.ndarray, *, n_atoms: int = 800, n_components: int = 512, mirror: bool = True, random_state: int = 0
+) -> tuple[PatchFeatures, np.ndarray]:
+    """`patch_features` for other images too, and those of the images that it learned from."""
     images = np.ascontiguousarray(images)
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] != 3 or min(images.shape[1:3]) < SIDE:
         raise ValueError(f"images: must be uint8 (n, height, width, 3), got {images.dtype} {images.shape}")
@@ -107,11 +120,27 @@ def patch_features(
             f"n_components: {len(images)} images and {n_atoms} atoms allow 1..{min(len(images), 8 * n_atoms)}, "
             f"got {n_components}"
         )
-    pooled = encode(images, learn_dictionary(images, n_atoms, random_state), mirror=mirror)
-    pooled -= pooled.mean(axis=0)
-    left, values, _ = randomized_svd(pooled, n_components, n_oversamples=50, n_iter=4, random_state=random_state)
+    dictionary = learn_dictionary(images, n_atoms, random_state)
+    pooled = encode(images, dictionary, mirror=mirror)
+    mean = pooled.mean(axis=0)
+    pooled -= mean
+    left, values, right = randomized_svd(pooled, n_components, n_oversamples=50, n_iter=4, random_state=random_state)
     features = left * values
-    return (features / np.sqrt(np.mean(features**2))).astype(np.float32)
+    scale = np.sqrt(np.mean(features**2))
+    learned = PatchFeatures(dictionary, mirror, mean, np.ascontiguousarray(right), float(scale))
+    return learned, (features / scale).astype(np.float32)
+
+
+def patch_features(
+    images: np.ndarray, *, n_atoms: int = 800, n_components: int = 512, mirror: bool = True, random_state: int = 0
+) -> np.ndarray:
+    """Principal components of pooled patch codes: float32, centred, divided by one number to mean square one.
+
+    With `mirror`, codes are averaged over an image and its left-right mirror image.
+    """
+    return learn_patch_features(
+        images, n_atoms=n_atoms, n_components=n_components, mirror=mirror, random_state=random_state
+    )[1]
 
 
 def load_cifar10_features(
