@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from safegain.report.comparing import Comparison, Standing
-from safegain.report.drawing import INK, LETTER, LINE, NEW, OLD, PAPER, QUIET, WIDTH, Drawing, drawing
-from safegain.report.searching import Walk
+from safegain.report.drawing import INK, LETTER, NEW, OLD, PAPER, QUIET, WIDTH, Drawing, drawing
+from safegain.report.searching import Step, Walk
 from safegain.report.trust import BINS, Panel, Shifts
 from safegain.report.words import count, number, of_100
 
@@ -18,19 +18,22 @@ ROW = 26  # height of one line of a chart
 LOOKS: dict[str | None, dict[str, Any]] = {
     "reference": {"marker": "D", "color": OLD, "markersize": 7, "markerfacecolor": PAPER, "markeredgewidth": 1.8},
     "new": {"marker": "o", "color": NEW, "markersize": 8},
+    "kept": {"marker": "o", "color": INK, "markersize": 12, "markerfacecolor": "none", "markeredgewidth": 1.6},
+    "safe": {"marker": "o", "color": NEW, "markersize": 4},
+    "unsafe": {"marker": "x", "color": INK, "markersize": 4},
     None: {"marker": "s", "color": QUIET, "markersize": 6, "markerfacecolor": PAPER, "markeredgewidth": 1.3},
 }
 
 
 def models_chart(standings: Sequence[Standing]) -> Markup:
-    right = standings[0].low is not None
+    right = standings[0].range is not None
     axis = "rows right, of 100" if right else "typical error (smaller is better)"
     with drawing("models", ROW * len(standings) + 44) as sheet:
         ax = _lines(sheet, [standing.words for standing in standings], width=32, right=34)
         for y, standing in enumerate(standings):
             look = LOOKS.get(standing.role, LOOKS[None])
-            if standing.low is not None:
-                ax.plot([standing.low, standing.high], [y, y], color=look["color"], linewidth=2, alpha=0.55)
+            if standing.range is not None:
+                ax.plot(standing.range, [y, y], color=look["color"], linewidth=2, alpha=0.55)
             ax.plot([standing.value], [y], linestyle="none", **look)
             bold = "bold" if standing.role == "new" else "normal"
             ax.text(1.03, y, standing.told, transform=ax.get_yaxis_transform(), va="center", weight=bold)
@@ -69,19 +72,11 @@ def walk_chart(walk: Walk) -> Markup:
         for run in walk.runs:
             steps, losses = [step.step for step in run], [step.loss for step in run]
             ax.plot(steps, losses, color=NEW, linewidth=1.6, alpha=1 if len(walk.runs) == 1 else 0.5)
-        run = walk.runs[0]
-        if len(walk.runs) == 1 and len(run) <= 200:
-            for safe, marker, words in ((True, "o", "safe"), (False, "x", "not safe on every set")):
-                some = [step for step in run if step.safe == safe]
-                where = [step.step for step in some], [step.loss for step in some]
-                if some:
-                    ax.plot(
-                        *where, linestyle="none", marker=marker, color=NEW if safe else INK, markersize=4, label=words
-                    )
+        if len(walk.runs) == 1 and len(walk.runs[0]) <= 200:
+            _steps(ax, "safe", "safe", [step for step in walk.runs[0] if step.safe])
+            _steps(ax, "unsafe", "not safe on every set", [step for step in walk.runs[0] if not step.safe])
         if walk.kept is not None:
-            look = {"marker": "o", "markersize": 12, "markerfacecolor": "none", "markeredgewidth": 1.6}
-            at = [walk.kept.step], [walk.kept.loss]
-            ax.plot(*at, linestyle="none", color=INK, label=f"kept: step {walk.kept.step}", **look)
+            _steps(ax, "kept", f"kept: step {walk.kept.step}", [walk.kept])
         if ax.get_legend_handles_labels()[0]:
             _legend(ax, columns=3)
         ax.set_xlabel("step of the search")
@@ -154,10 +149,17 @@ def _lines(sheet: Drawing, names: Sequence[str], *, width: int, top: float = 6, 
     return ax
 
 
+def _steps(ax: Axes, look: str, words: str, steps: list[Step]) -> None:
+    if steps:
+        at, losses = [step.step for step in steps], [step.loss for step in steps]
+        ax.plot(at, losses, linestyle="none", label=words, **LOOKS[look])
+
+
 def _ticks(most: int, *, integer: bool = False) -> MaxNLocator:
     return MaxNLocator(most, steps=[1, 2, 5, 10], integer=integer)
 
 
 def _legend(ax: Axes, *, columns: int) -> None:
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "ncols": columns}
-    ax.legend(**place, handletextpad=0.3, columnspacing=1.2, markerscale=0.9, borderpad=0)
+    """Above the axes."""
+    spaces = {"borderaxespad": 0.2, "handletextpad": 0.3, "columnspacing": 1.2, "borderpad": 0}
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, markerscale=0.9, **spaces)

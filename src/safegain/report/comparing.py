@@ -20,17 +20,12 @@ class Standing:
     role: str | None  # "reference", "new" or neither
     n: int
     value: float  # rows right of 100; or the typical error in the label's units
-    low: float | None  # 95 of 100 such intervals hold what more rows would show
-    high: float | None
+    range: tuple[float, float] | None  # 95 of 100 such ranges hold what ever more rows would show; not for errors
     loss: float
 
     @property
     def told(self) -> str:
-        return number(self.value) if self.low is None else of_100(self.value / 100, self.n)
-
-    @property
-    def interval(self) -> str | None:
-        return None if self.low is None or self.high is None else f"{self.low:.0f} to {self.high:.0f}"
+        return number(self.value) if self.range is None else of_100(self.value / 100, self.n)
 
 
 def standings(facts: dict[str, Any]) -> list[Standing]:
@@ -38,15 +33,16 @@ def standings(facts: dict[str, Any]) -> list[Standing]:
     found = []
     for model in facts.get("models") or []:
         n, share, loss = int(model.get("n") or 0), model.get("mistakes"), model.get("loss")
-        name, low, high = str(model.get("name")), None, None
+        name, ends = str(model.get("name")), None
         if facts.get("task") == "numbers" and is_number(loss) and loss >= 0:
             value = math.sqrt(loss)
         elif is_number(share) and n:
             value = 100 * (1 - share)
-            low, high = (100 * (1 - end) for end in reversed(binomial_interval(round(share * n), n)))
+            least, most = binomial_interval(round(share * n), n)
+            ends = 100 * (1 - most), 100 * (1 - least)
         else:
             continue
-        found.append(Standing(name, MODELS.get(name, name), model.get("role"), n, value, low, high, loss))
+        found.append(Standing(name, MODELS.get(name, name), model.get("role"), n, value, ends, loss))
     return found
 
 

@@ -13,7 +13,10 @@ DELTA, POWER = 0.05, 0.8
 
 
 def rows_that_would_settle(facts: dict[str, Any], standings: list[Standing], disagree: float | None) -> str | None:
-    """One sentence, or None where it is settled or nothing can be said. `disagree`: share of rows predicted differently."""
+    """One sentence, or None where it is settled or nothing can be said.
+
+    `disagree` is the share of rows that new model and reference predict differently: at most so many can be won.
+    """
     certificate = facts.get("certificate")
     if certificate is not None and certificate.get("certified"):
         return None

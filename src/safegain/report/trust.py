@@ -1,6 +1,7 @@
 """What became of the labels: how much of each counts, which are taken for which, and by how much numbers are off."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def _quartiles(given: np.ndarray) -> tuple[np.ndarray, list[str]]:
     edges = np.unique(np.quantile(given, [0, 0.25, 0.5, 0.75, 1]))
     if len(edges) == 1:
         return np.zeros(len(given), int), [label(edges[0])]
-    names = [f"{low:.3g} to {high:.3g}" for low, high in zip(edges, edges[1:], strict=False)]
+    names = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
     return np.clip(np.searchsorted(edges, given, side="right") - 1, 0, len(names) - 1), names
 
 
@@ -80,8 +81,8 @@ def matrix(issues: pd.DataFrame, classes: list[Any] | None) -> Matrix | None:
     counts = np.bincount(codes, minlength=len(found))
     order = {_key(name): i for i, name in enumerate(classes or [])}
     few = len(found) <= MOST_CLASSES
-    kept = np.arange(len(found)) if few else np.argsort(-counts, kind="stable")[: MOST_CLASSES - 1]
-    kept = sorted(kept, key=lambda i: (order.get(_key(found[i]), len(order)), i))
+    common = np.argsort(-counts, kind="stable")[: len(found) if few else MOST_CLASSES - 1]
+    kept = sorted(common, key=lambda i: (order.get(_key(found[i]), len(order)), i))
     place = np.full(len(found), len(kept))
     place[kept] = np.arange(len(kept))
     names = [label(found[i], 24) for i in kept] + ([] if few else [f"{len(found) - len(kept):,} others"])

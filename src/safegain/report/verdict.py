@@ -33,10 +33,12 @@ class Verdict:
 def verdict(facts: dict[str, Any], standings: list[Standing], later: list[dict[str, Any]], run: str) -> Verdict:
     """`later` are certificates made after the fit; `run` is the folder as a command line takes it."""
     found = facts.get("verdict") or {}
-    outcome = found.get("outcome") if found.get("outcome") in OUTCOMES else "unknown"
+    outcome, reference = str(found.get("outcome")), "the model that you would have had"
+    if outcome not in OUTCOMES:
+        outcome = "unknown"
+    if found.get("reference") in TRAINED_ON:
+        reference = f"a model trained on {TRAINED_ON[found['reference']]}"
     numbers = facts.get("task") == "numbers"
-    reference = f"a model trained on {TRAINED_ON[found['reference']]}" if found.get("reference") in TRAINED_ON else None
-    reference = reference or "the model that you would have had"
     better = "is closer to the truth than" if numbers else "makes fewer mistakes than"
     headline = {
         "improved": f"The new model {better} {reference}, and that is certified.",
@@ -97,11 +99,12 @@ def certificate_words(certificate: dict[str, Any], numbers: bool) -> list[str]:
 
 
 def evidence(entry: dict[str, Any], numbers: bool) -> str:
-    """The rows behind a claim: where only one of the two was right, or closer."""
-    by = "was closer" if numbers else "alone was right" if entry["measure"] == "error" else "did better"
-    alone = "alone " if by == "alone was right" else ""
-    where = "" if entry["name"] == "all rows" else f" ({entry['name']})"
-    return f"Of the {entry['n']:,} rows{where}, the new model {by} on {entry['won']:,}, the reference {alone}on {entry['lost']:,}."
+    """The rows behind a claim: where only one of the two was right, or one was closer."""
+    rows = f"Of the {entry['n']:,} rows" + ("" if entry["name"] == "all rows" else f" ({entry['name']})")
+    won, lost = f"{entry['won']:,}", f"{entry['lost']:,}"
+    if entry["measure"] == "error":
+        return f"{rows}, the new model alone was right on {won}, the reference alone on {lost}."
+    return f"{rows}, the new model {'was closer' if numbers else 'did better'} on {won}, the reference on {lost}."
 
 
 def _amount(value: float, entry: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Numbers, labels and other people's text as a reader sees them. Text from files is hostile: it is cleaned and cut here."""
+"""Numbers, labels and other people's text as a reader sees them: what files hold is hostile, and cleaned and cut."""
 
 import math
 import re
@@ -28,7 +28,8 @@ def cleaned(text: str) -> str:
 
 def cut(text: Any, width: int) -> str:
     """At most `width` columns of clean text on one line; Chinese letters, say, take two columns each."""
-    taken, columns = [], 0
+    taken: list[str] = []
+    columns = 0
     for letter in cleaned(" ".join(str(text)[: 4 * width].split())):
         columns += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
         if columns > width:
