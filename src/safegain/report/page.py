@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,7 @@ def _exactly(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else cut(value, 200)
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("safegain.report"),

@@ -73,7 +73,7 @@ def certificate_words(certificate: dict[str, Any], numbers: bool) -> list[str]:
     if not certificate.get("certified"):
         return [
             f"A test on {count(n, 'fresh row')} did not certify the new model: one that is no better could do as well "
-            f"by luck in up to {chance(weakest['p_value'])} cases, and at most {chance(delta)} may be. "
+            f"by luck in up to {chance(weakest['p_value'])} cases, and a certificate allows {chance(delta)}. "
             + evidence(weakest, numbers)
         ]
     no_better = f"worse by {_amount(tolerance, weakest)} or more" if tolerance else "no better"
