@@ -1,0 +1,116 @@
+"""The models side by side, and reference against new on every validation set, class and group."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.special import betaincinv
+
+from safegain.report.words import MODELS, cut, is_number, number, of_100
+
+MOST_SHOWN = 20  # of sets, classes or groups; run.json has all of them
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One model on the trusted rows that were kept to compare."""
+
+    name: str
+    words: str
+    role: str | None  # "reference", "new" or neither
+    n: int
+    value: float  # rows right of 100; or the typical error in the label's units
+    range: tuple[float, float] | None  # 95 of 100 such ranges hold what ever more rows would show; not for errors
+    loss: float
+
+    @property
+    def told(self) -> str:
+        return number(self.value) if self.range is None else of_100(self.value / 100, self.n)
+
+
+def standings(facts: dict[str, Any]) -> list[Standing]:
+    """Every model that has a number; none where a run has none to show."""
+    found = []
+    for model in facts.get("models") or []:
+        n, share, loss = int(model.get("n") or 0), model.get("mistakes"), model.get("loss")
+        name, ends = str(model.get("name")), None
+        if facts.get("task") == "numbers" and is_number(loss) and loss >= 0:
+            value = math.sqrt(loss)
+        elif is_number(share) and n:
+            value = 100 * (1 - share)
+            least, most = binomial_interval(round(share * n), n)
+            ends = 100 * (1 - most), 100 * (1 - least)
+        else:
+            continue
+        found.append(Standing(name, MODELS.get(name, name), model.get("role"), n, value, ends, loss))
+    return found
+
+
+def binomial_interval(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Shares that k of n rows do not rule out (Clopper and Pearson)."""
+    tail = (1 - level) / 2
+    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
+    return low, 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
+
+
+@dataclass(frozen=True)
+class Pair:
+    name: str
+    n: int | None
+    reference: float
+    new: float
+
+    @property
+    def gain(self) -> float:
+        return self.reference - self.new
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Reference against new, smaller is better, on parts of the trusted rows."""
+
+    key: str
+    title: str
+    lead: str
+    unit: str
+    pairs: list[Pair]
+    left_out: int
+
+    @property
+    def worse(self) -> list[Pair]:
+        return [pair for pair in self.pairs if pair.gain < 0]
+
+
+def comparisons(facts: dict[str, Any]) -> list[Comparison]:
+    numbers = facts.get("task") == "numbers"
+    unit = "typical error" if numbers else "mistakes of 100"
+    words = "typical error (root mean squared error, in the label's units)" if numbers else "mistakes of 100 rows"
+    sets = [_pair(entry, "raw_loss", "new_loss") for entry in facts.get("margins") or []]
+    found = [
+        ("sets", "On each validation set", "The loss on each set of trusted rows; smaller is better.", "loss", sets)
+    ]
+    for key, what in (("by_class", "class"), ("by_group", "group")):
+        rows = [_pair(entry, "reference", "new") for entry in facts.get(key) or []]
+        rows = [row and _in_units(row, numbers) for row in rows]
+        found.append((key, f"For each {what}", f"The {words}, for each {what}; smaller is better.", unit, rows))
+    return [_shown(key, title, lead, unit, [p for p in pairs if p]) for key, title, lead, unit, pairs in found if pairs]
+
+
+def _pair(entry: dict[str, Any], old: str, new: str) -> Pair | None:
+    values = entry.get(old), entry.get(new)
+    if not all(map(is_number, values)):
+        return None
+    return Pair(cut(entry.get("name"), 40), entry.get("n"), float(values[0]), float(values[1]))  # type: ignore[arg-type]
+
+
+def _in_units(pair: Pair, numbers: bool) -> Pair:
+    turn = (lambda v: math.sqrt(max(v, 0.0))) if numbers else (lambda v: 100 * v)
+    return Pair(pair.name, pair.n, turn(pair.reference), turn(pair.new))
+
+
+def _shown(key: str, title: str, lead: str, unit: str, pairs: list[Pair]) -> Comparison:
+    """All of them in their own order, or those that changed the most."""
+    if len(pairs) <= MOST_SHOWN:
+        return Comparison(key, title, lead, unit, pairs, 0)
+    most = sorted(pairs, key=lambda pair: -abs(pair.gain))[:MOST_SHOWN]
+    return Comparison(key, title, lead, unit, most, len(pairs) - MOST_SHOWN)

@@ -1,0 +1,75 @@
+"""How many more trusted rows would settle it, from what was seen so far."""
+
+import math
+from typing import Any
+
+from scipy.special import ndtri
+
+from safegain.power import fewest_rows, required_trusted
+from safegain.report.comparing import Standing
+from safegain.report.words import number
+
+DELTA, POWER = 0.05, 0.8
+
+
+def rows_that_would_settle(facts: dict[str, Any], standings: list[Standing], disagree: float | None) -> str | None:
+    """One sentence, or None where it is settled or nothing can be said.
+
+    `disagree` is the share of rows that new model and reference predict differently: at most so many can be won.
+    """
+    certificate = facts.get("certificate")
+    if certificate is not None and certificate.get("certified"):
+        return None
+    if certificate is not None and certificate.get("entries"):
+        return _after_a_test(max(certificate["entries"], key=lambda entry: entry["p_value"]))
+    by_role = {standing.role: standing for standing in standings}
+    if not {"reference", "new"} <= by_role.keys():
+        return None
+    if facts.get("task") == "numbers":  # there is no telling without errors row by row
+        return "A first test on a hundred or so fresh rows, labelled with care, would show how many a proof takes."
+    if disagree is None:
+        return None
+    gain = (by_role["new"].value - by_role["reference"].value) / 100
+    return _for_a_gain(gain, max(disagree, gain), DELTA, "on the compared rows")
+
+
+def _after_a_test(entry: dict[str, Any]) -> str:
+    n, gain, delta, tolerance = entry["n"], entry["gain"], entry["delta"], entry["tolerance"]
+    fewest = fewest_rows(delta, tolerance / entry["bound"])
+    if n < fewest:
+        return f"{n:,} fresh rows are too few for any proof at this level: it takes at least {fewest:,}."
+    if gain <= -tolerance or entry["won"] == entry["lost"] == 0:
+        return (
+            "The fresh rows showed no gain, so more of them alone are not likely to settle it. "
+            "More trusted rows to learn from may: check labels, and fit again."
+        )
+    if entry["test"] == "sign test":
+        return _for_a_gain(gain, (entry["won"] + entry["lost"]) / n, delta, "on the fresh rows")
+    # How far the bound lies below the gain shrinks with the root of n; the second factor turns even odds into 4 in 5.
+    room = (gain - entry["lower_bound"]) / (gain + tolerance)
+    odds = (ndtri(1 - delta) + ndtri(POWER)) / ndtri(1 - delta)
+    needed = math.ceil(n * (room * odds) ** 2)
+    return (
+        f"If the new model is better by what was seen, {number(gain)}, roughly {_rounded(needed)} fresh trusted rows "
+        "would show it, 4 times in 5."
+    )
+
+
+def _for_a_gain(gain: float, discordance: float, delta: float, where: str) -> str:
+    if gain <= 0:
+        return (
+            f"There was no gain {where} to confirm. More trusted rows to learn from may bring one: "
+            "check labels, and fit again."
+        )
+    needed = required_trusted(gain, min(discordance, 1.0), delta, POWER)
+    return (
+        f"If the new model is better by what was seen {where}, {number(100 * gain, 2)} of 100, about "
+        f"{_rounded(needed)} fresh trusted rows would prove it, 4 times in 5. If it is better by half of that, "
+        f"it takes about {_rounded(required_trusted(gain / 2, min(discordance, 1.0), delta, POWER))}."
+    )
+
+
+def _rounded(n: int) -> str:
+    """Two digits, upwards: it is a guess."""
+    step = 10 ** max(0, len(str(n)) - 2)
+    return f"{math.ceil(n / step) * step:,}"

@@ -1,0 +1,68 @@
+"""The most suspicious rows as they are shown: picture, values, given and suggested label."""
+
+import base64
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from safegain.report.words import confidence, cut, label
+from safegain.runs import Run
+
+MOST_ROWS, MOST_VALUES, MOST_LETTERS = 30, 8, 240
+LARGEST_PICTURE = 64_000  # bytes: thirty of them leave the report well below 3 MB
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str  # its id, or its number
+    row: int
+    given: str
+    suggested: str
+    sure: float
+    words: str
+    picture: str | None  # data: address
+    values: list[tuple[str, str]]
+    more_values: int
+
+
+def most_suspicious(run: Run) -> list[Row]:
+    top = run.issues.head(MOST_ROWS)
+    shown = {} if run.examples is None else _examples(run.examples, set(top["row"]))
+    return [_row(issue, shown.get(issue["row"])) for issue in top.to_dict("records")]
+
+
+def _examples(examples: pd.DataFrame, rows: set[int]) -> dict[int, dict[str, Any]]:
+    records = examples[examples["row"].isin(rows)].to_dict("records")
+    return {record["row"]: record for record in records}
+
+
+def _row(issue: dict[str, Any], example: dict[str, Any] | None) -> Row:
+    name, sure = issue.get("id"), float(issue["confidence"])
+    values = [] if example is None else _values(example.get("values"))
+    return Row(
+        name=cut(name, 80) if isinstance(name, str) and name.strip() else f"Row {issue['row']:,}",
+        row=issue["row"],
+        given=label(issue["given"]),
+        suggested=label(issue["suggested"]),
+        sure=sure,
+        words=confidence(sure),
+        picture=None if example is None else _data_address(example.get("picture")),
+        values=[(cut(key, 60), cut(value, MOST_LETTERS)) for key, value in values[:MOST_VALUES]],
+        more_values=max(0, len(values) - MOST_VALUES),
+    )
+
+
+def _values(text: Any) -> list[tuple[str, str]]:
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError):
+        return []
+    return [(key, value) for key, value in found.items() if value is not None] if isinstance(found, dict) else []
+
+
+def _data_address(picture: Any) -> str | None:
+    if not isinstance(picture, bytes) or not picture.startswith(b"\x89PNG\r\n\x1a\n") or len(picture) > LARGEST_PICTURE:
+        return None
+    return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")

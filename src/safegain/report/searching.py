@@ -1,0 +1,61 @@
+"""How the search went: its steps, or the candidates that it compared."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from safegain.report.words import MODELS, is_number
+
+
+@dataclass(frozen=True)
+class Step:
+    step: int
+    loss: float
+    safe: bool
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The loss by step. A search for numbers walks several times, over other rows each time."""
+
+    runs: list[list[Step]]
+    kept: Step | None  # of a single run
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    words: str
+    loss: float
+    mistakes: float | None
+
+
+def walk(facts: dict[str, Any]) -> Walk | None:
+    """None where there was no outer loop to show."""
+    runs: list[list[Step]] = []
+    for i, record in enumerate(_records(facts)):
+        if "candidate" in record:
+            return None
+        step = record.get("step", i)
+        if step == 0 or not runs:
+            runs.append([])
+        runs[-1].append(Step(step, float(record["rank_loss"]), bool(record.get("safe", True))))
+    runs = [run for run in runs if len(run) > 1]
+    if not runs:
+        return None
+    kept = None
+    if len(runs) == 1 and (facts.get("verdict") or {}).get("outcome") != "fell back":
+        # As the search itself chooses: the least loss among the steps that were safe, the earliest of equals.
+        kept = min((step for step in runs[0] if step.safe), key=lambda step: step.loss, default=None)
+    return Walk(runs, kept)
+
+
+def candidates(facts: dict[str, Any]) -> list[Entry]:
+    return [
+        Entry(str(r["candidate"]), MODELS.get(r["candidate"], str(r["candidate"])), r["rank_loss"], r.get("mistakes"))
+        for r in _records(facts)
+        if "candidate" in r
+    ]
+
+
+def _records(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    return [record for record in facts.get("history") or [] if is_number(record.get("rank_loss"))]

@@ -1,0 +1,130 @@
+"""What was found and what to do now, in words that take no statistics to read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from safegain.report.comparing import Standing
+from safegain.report.words import chance, count, number
+
+TRAINED_ON = {
+    "raw": "your labels as they are",
+    "raw+trusted": "your labels and the trusted rows together",
+    "trusted": "the trusted rows alone",
+}
+OUTCOMES = {"improved": "Improved", "safe": "Safe", "fell back": "Fell back"}
+
+
+@dataclass(frozen=True)
+class Advice:
+    sentence: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    outcome: str
+    badge: str
+    headline: str
+    grounds: list[str]  # what it rests on, and how far that goes
+    advice: list[Advice]  # what to do now
+    said: str | None  # the sentence of the fit
+
+
+def verdict(facts: dict[str, Any], standings: list[Standing], later: list[dict[str, Any]], run: str) -> Verdict:
+    """`later` are certificates made after the fit; `run` is the folder as a command line takes it."""
+    found = facts.get("verdict") or {}
+    outcome, reference = str(found.get("outcome")), "the model that you would have had"
+    if outcome not in OUTCOMES:
+        outcome = "unknown"
+    if found.get("reference") in TRAINED_ON:
+        reference = f"a model trained on {TRAINED_ON[found['reference']]}"
+    numbers = facts.get("task") == "numbers"
+    better = "is closer to the truth than" if numbers else "makes fewer mistakes than"
+    headline = {
+        "improved": f"The new model {better} {reference}, and that is certified.",
+        "safe": f"On the trusted rows at hand, the new model is not worse than {reference}.",
+        "fell back": f"No gain could be shown, so nothing was changed: you have {reference}.",
+        "unknown": "This run says nothing about how its model compares.",
+    }[outcome]
+    certificate = facts.get("certificate")
+    grounds = [] if certificate is None else certificate_words(certificate, numbers)
+    if outcome != "improved" and not (certificate or {}).get("certified"):
+        compared = f"the {standings[0].n:,} trusted rows" if standings else "the rows"
+        grounds.append(f"This is a comparison on {compared} at hand and no proof: other rows may tell otherwise.")
+    if later and later[-1].get("certified"):
+        grounds += ["A later test on fresh rows has certified it. " + certificate_words(later[-1], numbers)[0]]
+    return Verdict(
+        outcome,
+        OUTCOMES.get(outcome, "No verdict"),
+        headline,
+        grounds,
+        _advice(outcome, facts, run),
+        found.get("sentence"),
+    )
+
+
+def certificate_words(certificate: dict[str, Any], numbers: bool) -> list[str]:
+    """What a certificate says, how surely, and for which rows."""
+    entries = certificate.get("entries") or []
+    if not entries:
+        return [str(certificate.get("sentence", ""))]
+    weakest = max(entries, key=lambda entry: entry["p_value"])
+    n, delta, tolerance = certificate.get("n", weakest["n"]), weakest["delta"], weakest["tolerance"]
+    if not certificate.get("certified"):
+        return [
+            f"A test on {count(n, 'fresh row')} did not certify the new model: one that is no better could do as well "
+            f"by luck in up to {chance(weakest['p_value'])} cases, and a certificate allows {chance(delta)}. "
+            + evidence(weakest, numbers)
+        ]
+    no_better = f"worse by {_amount(tolerance, weakest)} or more" if tolerance else "no better"
+    fooled = (
+        f"If the new model were in truth {no_better}, rows like these would have fooled us in at most "
+        f"{chance(delta)} cases."
+    )
+    scope = (
+        f"This holds for rows like the {n:,} fresh ones, which nothing had seen before: drawn at random from where "
+        "the model will be used."
+    )
+    if certificate.get("asymptotic"):
+        scope = (
+            f"This holds for models trained in the new way, not for this one alone, and nearly, as the {n:,} rows "
+            "were each judged by models that had not seen them."
+        )
+    lines = [f"{fooled} {scope}", evidence(weakest, numbers)]
+    if len(entries) > 1:
+        lines.append(f"It passed all {len(entries)} tests; this is the one that it passed by the least.")
+    if weakest["lower_bound"] > 0:
+        lines.append(f"As surely, its gain is at least {_amount(weakest['lower_bound'], weakest)}.")
+    return [lines[0], " ".join(lines[1:])]
+
+
+def evidence(entry: dict[str, Any], numbers: bool) -> str:
+    """The rows behind a claim: where only one of the two was right, or one was closer."""
+    rows = f"Of the {entry['n']:,} rows" + ("" if entry["name"] == "all rows" else f" ({entry['name']})")
+    won, lost = f"{entry['won']:,}", f"{entry['lost']:,}"
+    if entry["measure"] == "error":
+        return f"{rows}, the new model alone was right on {won}, the reference alone on {lost}."
+    return f"{rows}, the new model {'was closer' if numbers else 'did better'} on {won}, the reference on {lost}."
+
+
+def _amount(value: float, entry: dict[str, Any]) -> str:
+    if entry["measure"] == "error":
+        return f"{number(100 * value, 2)} of 100 rows"
+    return f"{number(value)} in {entry['measure'].replace('_', ' ')}"
+
+
+def _advice(outcome: str, facts: dict[str, Any], run: str) -> list[Advice]:
+    """Steps in order. A run that was saved from Python has no files, and is used from there."""
+    from_files = facts.get("files") is not None
+    predict = f"safegain predict {run} new.csv" if from_files else "model.predict(X_new)"
+    certify = f"safegain certify {run} fresh.csv" if from_files else "model.certify(X_fresh, y_fresh)"
+    review = Advice("Check the labels below, most suspicious first.", f"safegain review {run}")
+    prove = Advice("For a proof, label fresh rows with care, and test on them.", certify)
+    return {
+        "improved": [Advice("Use the new model.", predict), review],
+        "safe": [Advice("You can use the new model.", predict), prove, review],
+        "fell back": [
+            Advice("Go on as before; nothing was lost.", predict),
+            Advice("Check labels: those that you confirm are trusted rows for the next fit.", review.command),
+        ],
+    }.get(outcome, [review])
