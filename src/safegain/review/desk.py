@@ -84,12 +84,10 @@ class Desk:
         if verdict == "other":
             label = self.rows.vocabulary.chosen(sent.get("label"))
         elif verdict in SETTLED:
-            codes = self.rows.suggested if verdict == "accept" else self.rows.given
+            codes, what = (self.rows.suggested, "suggestion") if verdict == "accept" else (self.rows.given, "label")
             label = self.rows.vocabulary.label(codes[place])
             if label is None:
-                raise ValueError(
-                    f"row {sent['row']} has no {'suggestion to accept' * (verdict == 'accept') or 'label'}"
-                )
+                raise ValueError(f"row {sent['row']} has no {what} that could be right; choose a label")
         self._ledger.add(Decision(int(self.rows.numbers[place]), verdict, label, who, version))
         self._refresh()
         return self._state(place)
@@ -140,9 +138,8 @@ class Desk:
             rows = self._ledger.rows_since(self._noted)
             for row, place in zip(rows, self.rows.place.get_indexer(rows), strict=True):
                 if place >= 0:
-                    self._states[place] = {"undo": OPEN, "skip": SKIPPED}.get(
-                        self._ledger.current[row].verdict, DECIDED
-                    )
+                    verdict = self._ledger.current[row].verdict
+                    self._states[place] = {"undo": OPEN, "skip": SKIPPED}.get(verdict, DECIDED)
             self._noted = self._ledger.last
 
     def _state(self, place: int) -> dict[str, Any]:

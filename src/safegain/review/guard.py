@@ -1,4 +1,4 @@
-"""Who may talk to the page: whoever was given the URL, in a page of this address. Nobody else on the machine or the web.
+"""Who may talk to the page: whoever was given its URL, from that page; nobody else on the machine or the web.
 
 The token is in the URL's fragment, which a browser sends to no one; the page sends it as a header. Another site can
 neither read it nor set the header, a name that is made to point at 127.0.0.1 is not an address of this page.

@@ -1,4 +1,4 @@
-"""Decisions in SQLite: only ever added, on the disk before anyone is told so, and never on top of one that was not seen.
+"""Decisions in SQLite: only ever added, on the disk before anyone is told, never on top of one that was not seen.
 
 The row's version counts its decisions. Whoever decides says which version they saw; (row, version) is unique, so that
 of two who saw the same one only the first is written down.
@@ -90,7 +90,7 @@ class Ledger:
         """Read what was added, by whomever, since the last time."""
         with self._readable():
             found = self._base.execute(
-                "SELECT number, row, verdict, label, who, version, time FROM decisions WHERE number > ? ORDER BY number",
+                "SELECT number, row, verdict, label, who, version, time FROM decisions WHERE number > ? ORDER BY 1",
                 (self.last,),
             )
             for number, row, verdict, label, who, version, time in found:

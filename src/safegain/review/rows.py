@@ -23,7 +23,7 @@ STATES = {"all": None, "open": OPEN, "decided": DECIDED, "skipped": SKIPPED}
 ORDERS = {
     "suspicious": (
         "Most suspicious first",
-        "The labels that are most likely wrong, so that most checks change something.",
+        "The labels that are most likely wrong: most checks change something.",
     ),
     "effect": (
         "Largest effect on the model",

@@ -1,6 +1,7 @@
 """Numbers in words."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 CONFIDENCE = ((0.95, "almost certain"), (0.8, "likely"), (0.6, "rather likely"), (0.4, "uncertain"), (0.0, "a guess"))
 PAUSE = 120.0  # seconds without a decision after which the person was away
@@ -28,7 +29,7 @@ def time_left(times: Sequence[float], n_open: int) -> str | None:
     >>> time_left([0, 10, 20, 300, 310, 320, 330], 54)
     'about 9 minutes left'
     """
-    gaps = sorted(gap for a, b in zip(times, times[1:], strict=False) if (gap := b - a) <= PAUSE)
+    gaps = sorted(gap for a, b in pairwise(times) if (gap := b - a) <= PAUSE)
     if len(gaps) < 5 or n_open == 0:
         return None
     minutes = n_open * gaps[len(gaps) // 2] / 60
