@@ -23,7 +23,7 @@ from safegain.runs.folder import REPORT
 
 LARGEST_DECISION, LARGEST_IMPORT = 10_000, 50 * 2**20  # bytes
 LONGEST_LIST = 200  # rows in one answer
-STATIC = {"/": "page.html", "/page.js": "page.js", "/page.css": "page.css"}
+STATIC = {"/": "page.html", "/page.js": "page.js", "/view.js": "view.js", "/page.css": "page.css"}
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from safegain.review import finish, words
-from safegain.review.importing import decisions
+from safegain.review.importing import decisions, verdict_of
 from safegain.review.ledger import SETTLED, VERDICTS, Decision, Ledger
 from safegain.review.refit import Refit, sentences
 from safegain.review.rows import CAVEAT, DECIDED, OPEN, ORDERS, SKIPPED, Query, Rows
@@ -80,12 +80,13 @@ class Desk:
             raise ValueError(f"verdict: must be one of {', '.join(VERDICTS)}, not {verdict!r}")
         if not isinstance(version, int) or not isinstance(who, str) or len(who) > 100:
             raise ValueError("version: must be a whole number, and who: the name of a tab")
-        label = None
+        vocabulary, label = self.rows.vocabulary, None
+        given, suggested = (vocabulary.label(codes[place]) for codes in (self.rows.given, self.rows.suggested))
         if verdict == "other":
-            label = self.rows.vocabulary.chosen(sent.get("label"))
+            label = vocabulary.chosen(sent.get("choice"))
+            verdict = verdict_of(label, given, suggested)
         elif verdict in SETTLED:
-            codes, what = (self.rows.suggested, "suggestion") if verdict == "accept" else (self.rows.given, "label")
-            label = self.rows.vocabulary.label(codes[place])
+            label, what = (suggested, "suggestion") if verdict == "accept" else (given, "label")
             if label is None:
                 raise ValueError(f"row {sent['row']} has no {what} that could be right; choose a label")
         self._ledger.add(Decision(int(self.rows.numbers[place]), verdict, label, who, version))
@@ -95,10 +96,11 @@ class Desk:
     def state(self, decision: Decision | None) -> dict[str, Any]:
         """The state of a row, as the page knows it."""
         if decision is None:
-            return {"version": 0, "verdict": None, "label": None, "who": None, "time": None}
+            return {"version": 0, "verdict": None, "label": None, "choice": None, "who": None}
         verdict = None if decision.verdict == "undo" else decision.verdict
+        choice = None if decision.label is None else self.rows.vocabulary.choice(decision.label)
         said = {"version": decision.version, "verdict": verdict, "label": text(decision.label)}
-        return said | {"who": decision.who, "time": decision.time}
+        return said | {"choice": choice, "who": decision.who}
 
     def add_all(self, pairs: Iterable[tuple[int | str, Any]]) -> int:
         return self._ledger.add_all(decisions(self.run, pairs))

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-PUBLIC = {"/", "/page.js", "/page.css"}  # the same for everyone: no data in them
+PUBLIC = {"/", "/page.js", "/view.js", "/page.css"}  # the same for everyone: no data in them
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

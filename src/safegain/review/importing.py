@@ -25,10 +25,10 @@ def decisions(run: Run, pairs: Iterable[tuple[int | str, Any]]) -> list[Decision
     labels = run.labels.iloc[_places(run, keys)]
     given, suggested = (map(vocabulary.label, vocabulary.codes(labels[name])) for name in ("given", "suggested"))
     known = zip(labels["row"].tolist(), map(vocabulary.parsed, said), given, suggested, strict=True)
-    return [Decision(row, _verdict(label, here, better), label, "import") for row, label, here, better in known]
+    return [Decision(row, verdict_of(label, here, better), label, "import") for row, label, here, better in known]
 
 
-def _verdict(label: Label, given: Label | None, suggested: Label | None) -> Verdict:
+def verdict_of(label: Label, given: Label | None, suggested: Label | None) -> Verdict:
     return "keep" if label == given else "accept" if label == suggested else "other"
 
 

@@ -42,6 +42,12 @@ class Vocabulary:
         wanted = "a number" if self.classes is None else f"the number of a class, below {len(self.classes)}"
         raise ValueError(f"label: must be {wanted}, not {choice!r}")
 
+    def choice(self, label: Label) -> Any:
+        """The other way round; None for a class that the run does not have."""
+        if self.classes is None:
+            return label
+        return self.classes.index(label) if label in self.classes else None
+
     def parsed(self, label: Any) -> Label:
         """A label from elsewhere, where a class may have become text."""
         if self.classes is None:
