@@ -333,7 +333,8 @@ async function begin() {
   const option = (value, text, off) => el("option", { value, disabled: off }, text);
   form.order.append(...found.orders.map(({ name, title, rows: n }) => option(name, `${title} (${n})`, n === 0)));
   for (const list of [form.given, form.suggested]) list.append(...(found.classes ?? []).map((text, i) => option(i, text)));
-  for (const node of document.querySelectorAll(found.classes ? ".of-numbers" : ".of-classes")) node.hidden = true;
+  const absent = found.classes ? (found.classes.length > 9 ? ".of-numbers" : ".of-numbers, .of-many") : ".of-classes, .of-many";
+  for (const node of document.querySelectorAll(absent)) node.hidden = true;
   $("orders").append(...found.orders.flatMap(({ title, sentence }) => [el("dt", {}, title), el("dd", {}, sentence)]));
   $("caveat").textContent = found.caveat;
   $("folder").textContent = found.folder;

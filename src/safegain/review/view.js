@@ -47,7 +47,7 @@ export function single(row, about, act) {
   const subject = el("article", { class: "subject", "aria-label": "The row" },
     el("h2", {}, ...name(row)), picture(row, "large"), values(row.values),
     nothing ? el("p", { class: "none" }, "The run has no picture or values of this row: look it up by its number.") : null);
-  return el("div", { class: "single" }, subject, choices(row, about, act), why(row));
+  return el("div", { class: row.picture ? "single pictured" : "single" }, subject, choices(row, about, act), why(row));
 }
 
 function choices(row, about, act) {
@@ -93,13 +93,13 @@ function decided(event, run) {
 
 function number(act) {
   const field = el("input", {
-    id: "other", type: "number", step: "any", "aria-label": "Another number", placeholder: "number, then Enter",
+    id: "other", type: "number", step: "any", "aria-label": "Another number", placeholder: "then Enter",
     keydown: (event) => {
       const value = field.valueAsNumber;
       if (event.key === "Enter" && Number.isFinite(value)) decided(event, () => act.other(value));
     },
   });
-  return el("div", { class: "others" }, el("label", {}, "Another number ", key("O"), field));
+  return el("div", { class: "others" }, el("label", {}, el("span", { class: "small" }, "Another number"), key("O"), field));
 }
 
 function why(row) {
