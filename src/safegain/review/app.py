@@ -136,7 +136,6 @@ async def static(request: Request) -> Response:
 
 
 def answer(found: dict[str, Any], status: int = 200) -> Response:
-    # ASCII only: half a surrogate pair, which a value may hold, has no UTF-8.
     return Response(json.dumps(found, allow_nan=False), status, media_type="application/json")
 
 

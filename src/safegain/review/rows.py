@@ -197,8 +197,15 @@ def _examples(run: Run) -> tuple[dict[int, dict[str, str]], dict[int, bytes]]:
     rows = run.examples["row"].tolist()
     pictures = run.examples["picture"].tolist() if "picture" in run.examples else []
     try:
-        values = [{str(name): str(value) for name, value in json.loads(one).items()} for one in run.examples["values"]]
+        values = [
+            {_whole(name): _whole(value) for name, value in json.loads(one).items()} for one in run.examples["values"]
+        ]
     except (ValueError, AttributeError, TypeError):
         raise RunError(f"{run.folder / EXAMPLES}: is damaged (values are not JSON objects); fit again") from None
     shown = {row: png for row, png in zip(rows, pictures, strict=False) if png is not None and png.startswith(PNG)}
     return dict(zip(rows, values, strict=True)), shown
+
+
+def _whole(value: Any) -> str:
+    """As text, without halves of surrogate pairs: JSON may hold them, UTF-8 cannot."""
+    return str(value).encode("utf-8", "replace").decode()
