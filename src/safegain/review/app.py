@@ -1,0 +1,167 @@
+"""The page's requests and answers. All run on one thread, so that the desk needs no locks."""
+
+import json
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from safegain.review.desk import Desk
+from safegain.review.guard import REPORT_CSP, Guard, report_key, same
+from safegain.review.ledger import Stale
+from safegain.review.rows import Query
+from safegain.runs.folder import REPORT
+
+LARGEST_DECISION, LARGEST_IMPORT = 10_000, 50 * 2**20  # bytes
+LONGEST_LIST = 200  # rows in one answer
+STATIC = {"/": "page.html", "/page.js": "page.js", "/view.js": "view.js", "/page.css": "page.css"}
+KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+
+
+class TooLarge(ValueError):
+    """More was sent than is read."""
+
+
+def create_app(folder: Path, token: str, *, port: int) -> Starlette:
+    """The page over the run in `folder` at 127.0.0.1:port, for whoever has the token."""
+    desk = Desk(folder)
+    api = Api(desk, token)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        desk.close()
+
+    routes = [
+        *(Route(path, static) for path in STATIC),
+        Route("/report/{number:int}", api.report),
+        Route("/api/about", api.about),
+        Route("/api/rows", api.rows),
+        Route("/api/rows/{row:int}", api.row),
+        Route("/api/changes", api.changes),
+        Route("/api/refits", api.refits),
+        Route("/api/decide", api.decide, methods=["POST"]),
+        Route("/api/import", api.import_export, methods=["POST"]),
+        Route("/api/finish", api.finish, methods=["POST"]),
+        Route("/api/refit", api.refit, methods=["POST"]),
+        Route("/api/cancel", api.cancel, methods=["POST"]),
+    ]
+    failures = {TooLarge: failed(413), ValueError: failed(400), OSError: failed(500), Stale: api.stale}
+    guard = Middleware(Guard, token=token, port=port)
+    return Starlette(routes=routes, middleware=[guard], exception_handlers=failures, lifespan=lifespan)
+
+
+@dataclass(frozen=True)
+class Api:
+    desk: Desk
+    token: str
+
+    async def about(self, _: Request) -> Response:
+        return answer(self.desk.about())
+
+    async def rows(self, request: Request) -> Response:
+        asked = request.query_params
+        limit = max(1, min(whole(asked, "limit") or 50, LONGEST_LIST))
+        return answer(self.desk.page(query(asked), whole(asked, "after"), limit))
+
+    async def row(self, request: Request) -> Response:
+        return answer(self.desk.row(request.path_params["row"]))
+
+    async def changes(self, request: Request) -> Response:
+        asked = request.query_params
+        return answer(self.desk.changes(query(asked), whole(asked, "since") or 0))
+
+    async def decide(self, request: Request) -> Response:
+        sent = json.loads(await body(request, LARGEST_DECISION))
+        if not isinstance(sent, dict):
+            raise ValueError("a decision is a JSON object")
+        return answer(self.desk.decide(sent))
+
+    async def stale(self, _: Request, error: Exception) -> Response:
+        assert isinstance(error, Stale)
+        return answer({"error": str(error), "state": self.desk.state(error.current)}, 409)
+
+    async def import_export(self, request: Request) -> Response:
+        from safegain.tables.label_studio import from_export
+
+        with tempfile.TemporaryDirectory() as beside:
+            export = Path(beside) / "export.json"
+            export.write_bytes(await body(request, LARGEST_IMPORT))
+            return answer({"imported": self.desk.add_all(from_export(export))})
+
+    async def finish(self, _: Request) -> Response:
+        return answer(self.desk.finish())
+
+    async def refits(self, _: Request) -> Response:
+        links = [
+            f"/report/{number}?key={report_key(self.token, number)}" if (folder / REPORT).is_file() else None
+            for number, folder in enumerate(self.desk.folders)
+        ]
+        told = [refit.told() | {"report": link} for refit, link in zip(self.desk.refits, links[1:], strict=True)]
+        return answer({"report": links[0], "refits": told})
+
+    async def refit(self, request: Request) -> Response:
+        self.desk.refit()
+        return await self.refits(request)
+
+    async def cancel(self, request: Request) -> Response:
+        self.desk.cancel()
+        return await self.refits(request)
+
+    async def report(self, request: Request) -> Response:
+        """The report of this run, number 0, or of one that was started from the page; no path comes from outside."""
+        number = request.path_params["number"]
+        if not same(request.query_params.get("key", ""), report_key(self.token, number)):
+            return answer({"error": "open the report from the page"}, 403)
+        file = self.desk.folders[number] / REPORT if number < len(self.desk.folders) else None
+        if file is None or not file.is_file():
+            return answer({"error": "there is no such report"}, 404)
+        headers = {"Content-Security-Policy": REPORT_CSP}
+        return Response(file.read_bytes(), media_type="text/html", headers=headers)
+
+
+async def static(request: Request) -> Response:
+    name = STATIC[request.url.path]
+    text = (files("safegain.review") / name).read_text(encoding="utf-8")
+    return Response(text, media_type=KINDS[name.rsplit(".")[-1]])
+
+
+def answer(found: dict[str, Any], status: int = 200) -> Response:
+    return Response(json.dumps(found, allow_nan=False), status, media_type="application/json")
+
+
+def failed(status: int) -> Any:
+    async def tell(_: Request, error: Exception) -> Response:
+        return answer({"error": str(error)}, status)
+
+    return tell
+
+
+async def body(request: Request, most: int) -> bytes:
+    """What was sent, and no more of it read than is allowed."""
+    parts, size = [], 0
+    async for part in request.stream():
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            raise TooLarge(f"more than {most:,} bytes were sent")
+    return b"".join(parts)
+
+
+def query(asked: Mapping[str, str]) -> Query:
+    least, most = (float(asked.get(name) or usual) for name, usual in (("least", 0), ("most", 1)))
+    choices = {name: asked[name] for name in ("order", "state", "search") if asked.get(name)}
+    return Query(given=whole(asked, "given"), suggested=whole(asked, "suggested"), least=least, most=most, **choices)
+
+
+def whole(asked: Mapping[str, str], name: str) -> int | None:
+    return int(asked[name]) if asked.get(name) else None

@@ -1,0 +1,168 @@
+"""Decisions in SQLite: only ever added, on the disk before anyone is told, never on top of one that was not seen.
+
+The row's version counts its decisions. Whoever decides says which version they saw; (row, version) is unique, so that
+of two who saw the same one only the first is written down.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, get_args
+
+from safegain.review.vocabulary import Label
+from safegain.runs.folder import RunError
+
+FILE = "review.sqlite"
+FORMAT = 1
+Verdict = Literal["accept", "keep", "other", "skip", "undo"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+SETTLED = ("accept", "keep", "other")  # those that say what the label is
+
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS decisions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    row INTEGER NOT NULL,
+    version INTEGER NOT NULL CHECK (version > 0),
+    verdict TEXT NOT NULL CHECK (verdict IN {VERDICTS}),
+    label TEXT CHECK ((label IS NULL) = (verdict IN ('skip', 'undo'))),
+    time TEXT NOT NULL,
+    who TEXT NOT NULL,
+    UNIQUE (row, version)
+);
+CREATE VIEW IF NOT EXISTS current AS
+    SELECT row, verdict, label, time, who, version FROM decisions AS d
+    WHERE version = (SELECT max(version) FROM decisions WHERE row = d.row) AND verdict != 'undo';
+CREATE TRIGGER IF NOT EXISTS never_changed BEFORE UPDATE ON decisions
+    BEGIN SELECT RAISE(ABORT, 'decisions are only ever added'); END;
+CREATE TRIGGER IF NOT EXISTS never_removed BEFORE DELETE ON decisions
+    BEGIN SELECT RAISE(ABORT, 'decisions are only ever added'); END;
+PRAGMA user_version = {FORMAT};
+"""
+
+
+@dataclass(frozen=True)
+class Decision:
+    row: int
+    verdict: Verdict
+    label: Label | None = None  # None for skip and undo
+    who: str = ""  # a tab of a browser, or "import"
+    version: int = 0  # of the row: how many decisions there have been
+    time: str = ""
+
+    def same(self, other: "Decision") -> bool:
+        return (self.row, self.verdict, self.label) == (other.row, other.verdict, other.label)
+
+
+class Stale(Exception):
+    """Somebody else has decided in the meantime."""
+
+    def __init__(self, current: Decision | None):
+        super().__init__("another tab has decided in the meantime")
+        self.current = current
+
+
+class Ledger:
+    """The decisions of one run. `current` has the last one of each row, as of the last `refresh`."""
+
+    def __init__(self, folder: Path):
+        self.current: dict[int, Decision] = {}
+        self.last = 0  # the number of the last decision that is known here
+        self._file = folder / FILE
+        with self._readable():
+            # Autocommit: a transaction is begun where it is needed. One thread at a time uses the connection.
+            self._base = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False, timeout=10)
+            version = self._base.execute("PRAGMA user_version").fetchone()[0]
+            if version > FORMAT:
+                raise RunError(f"{self._file}: has format {version}, this version reads {FORMAT}; install a newer one")
+            self._base.execute("PRAGMA journal_mode = WAL")
+            self._base.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
+            self._base.executescript(_SCHEMA)
+        self.refresh()
+
+    def close(self) -> None:
+        self._base.close()
+
+    def refresh(self) -> None:
+        """Read what was added, by whomever, since the last time."""
+        with self._readable():
+            found = self._base.execute(
+                "SELECT number, row, verdict, label, who, version, time FROM decisions WHERE number > ? ORDER BY 1",
+                (self.last,),
+            )
+            for number, row, verdict, label, who, version, time in found:
+                known = None if label is None else json.loads(label)
+                self.current[row], self.last = Decision(row, verdict, known, who, version, time), number
+
+    def rows_since(self, number: int) -> list[int]:
+        """Rows with a decision after that number."""
+        with self._readable():
+            found = self._base.execute("SELECT DISTINCT row FROM decisions WHERE number > ?", (number,))
+            return [row for (row,) in found]
+
+    def times(self, n: int) -> list[float]:
+        """When the last `n` decisions were made, oldest first."""
+        with self._readable():
+            found = self._base.execute("SELECT time FROM decisions ORDER BY number DESC LIMIT ?", (n,)).fetchall()
+        return [datetime.fromisoformat(time).timestamp() for (time,) in reversed(found)]
+
+    def add(self, decision: Decision) -> Decision:
+        """Write down what was decided by one who saw `decision.version`; the same sent twice is written once."""
+        with self._transaction():
+            self.refresh()
+            current = self.current.get(decision.row)
+            if decision.version != (current.version if current else 0):
+                if current and current.same(decision) and current.who == decision.who:
+                    return current  # its answer was lost on the way
+                raise Stale(current)
+            self._insert([decision])
+        self.refresh()
+        return self.current[decision.row]
+
+    def add_all(self, decisions: Iterable[Decision]) -> int:
+        """Write down all or, if something fails, none; what is decided so already is left out. How many were new."""
+        with self._transaction():
+            self.refresh()
+            latest = dict(self.current)
+            new = []
+            for one in decisions:
+                before = latest.get(one.row)
+                if before is None or not before.same(one):
+                    new.append(replace(one, version=before.version if before else 0))
+                    latest[one.row] = replace(one, version=new[-1].version + 1)
+            self._insert(new)
+        self.refresh()
+        return len(new)
+
+    def _insert(self, decisions: list[Decision]) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        rows = [
+            (d.row, d.version + 1, d.verdict, None if d.label is None else json.dumps(d.label), now, d.who)
+            for d in decisions
+        ]
+        self._base.executemany(
+            "INSERT INTO decisions (row, version, verdict, label, time, who) VALUES (?, ?, ?, ?, ?, ?)", rows
+        )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._readable():
+            self._base.execute("BEGIN IMMEDIATE")  # from here on nobody else writes
+            try:
+                yield
+            except BaseException:
+                self._base.execute("ROLLBACK")
+                raise
+            self._base.execute("COMMIT")
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise RunError(
+                f"{self._file}: cannot be used ({error}); is the disk full, or the file not yours?"
+            ) from None

@@ -1,0 +1,360 @@
+// The page: which rows, which is shown, and decisions on their way to the disk.
+import { card, el, single, told, verdicts } from "./view.js";
+
+const $ = (id) => document.getElementById(id);
+const PAGE = 60; // rows of one request
+const POLL = 2000; // milliseconds
+const who = crypto.randomUUID(); // this tab
+let token = location.hash.slice(1);
+let about = null; // what does not change
+let rows = []; // those of the list that are known, in order; a decided one stays where it was
+let more = false; // whether the list goes on
+let at = 0; // the row that is shown
+let view = "single";
+let last = 0; // the number of the last decision that is known
+let gone = null; // why the server cannot be reached
+let sending = false;
+let byMouse = false; // how the page was last used
+let filtering = null; // the timer of a filter that is being typed
+let watching = null; // the timer of a fit that is going on
+const queue = []; // decisions that are not on the disk yet, oldest first
+const past = []; // what can be undone
+const details = new Map(); // rows in full, by number
+
+// --- asking the server
+
+class Gone extends Error {}
+
+async function ask(path, body) {
+  const options = { headers: { "X-Safegain-Token": token }, cache: "no-store" };
+  if (body !== undefined) Object.assign(options, { method: "POST", body: body instanceof Blob ? body : JSON.stringify(body) });
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch {
+    throw new Gone("away");
+  }
+  if (response.status === 403) throw new Gone("token");
+  const answer = await response.json().catch(() => ({ error: `the server failed (${response.status})` }));
+  return { status: response.status, answer };
+}
+
+async function get(path) {
+  const { status, answer } = await ask(path);
+  if (status !== 200) throw new Error(answer.error);
+  return answer;
+}
+
+function asked() {
+  const form = new FormData($("filters"));
+  const share = (name) => (form.get(name) === "" ? "" : Number(form.get(name)) / 100);
+  return new URLSearchParams({ ...Object.fromEntries(form), least: share("least"), most: share("most") });
+}
+
+// Runs something that needs the server, and says so if it is not there.
+async function trying(work) {
+  try {
+    await work();
+    reach(null);
+  } catch (error) {
+    if (error instanceof Gone) reach(error.message);
+    else say(error.message);
+  }
+}
+
+function reach(why) {
+  gone = why;
+  const unsent = queue.map(({ row, words }) => `row ${row.row}: ${words}`);
+  const waiting = unsent.length ? ` Not saved yet, and kept in this tab: ${unsent.join("; ")}.` : "";
+  const command = about ? ` safegain review ${about.folder}` : " the command";
+  const texts = {
+    away: `The server does not answer. What was saved is safe in the run folder.${waiting} Start it again (${command.trim()}) and open the new address in this tab.`,
+    token: `${token ? "The server was started anew" : "The address is incomplete"}: open the address that it printed, with all that follows the #, in this tab.${waiting}`,
+  };
+  $("banner").hidden = gone === null;
+  if (gone && $("banner").textContent !== texts[gone]) $("banner").textContent = texts[gone];
+  $("saved").textContent = queue.length ? `${queue.length} not saved yet` : "all saved";
+  $("saved").className = queue.length ? "unsaved" : "";
+}
+
+const say = (text) => ($("said").textContent = text);
+
+// --- the list
+
+async function load(anew) {
+  const query = asked();
+  query.set("limit", PAGE);
+  if (!anew && rows.length) query.set("after", rows.at(-1).row);
+  const found = await get(`/api/rows?${query}`);
+  if (anew) [rows, at] = [[], 0];
+  rows.push(...found.rows);
+  more = found.more;
+}
+
+async function reload() {
+  details.clear();
+  await load(true);
+  describe();
+  show();
+  await changes();
+}
+
+function describe() {
+  const order = about.orders.find(({ name }) => name === $("filters").order.value);
+  $("sentence").replaceChildren(order.sentence, " ", el("span", { class: "small" }, about.caveat));
+}
+
+async function go(step) {
+  if (at + step >= rows.length && more) await trying(() => load(false));
+  at = Math.max(0, Math.min(rows.length, at + step)); // one past the end: the list is done
+  if (view === "grid") at = Math.min(at, Math.max(0, rows.length - 1));
+  show();
+}
+
+// --- what is shown
+
+const act = {
+  accept: () => decide("accept"),
+  keep: () => decide("keep"),
+  skip: () => decide("skip"),
+  other: (choice) => decide("other", choice),
+};
+
+function show() {
+  const row = rows[at];
+  $("to-grid").firstElementChild.textContent = view === "grid" ? "One by one" : "Grid";
+  if (!rows.length || (view === "single" && !row)) showEnd();
+  else if (view === "grid") showGrid();
+  else showRow(row);
+}
+
+function showRow(row) {
+  $("main").replaceChildren(single({ ...row, ...details.get(row.row), state: row.state }, about, act));
+  focus($("main"));
+  const wanted = rows.slice(at, at + 4).filter(({ row: number }) => !details.has(number)); // this one, and ahead
+  for (const next of wanted) {
+    details.set(next.row, null); // asked for
+    trying(async () => details.set(next.row, await get(`/api/rows/${next.row}`))).then(() => {
+      if (!details.get(next.row)) details.delete(next.row);
+      else if (rows[at] === next && view === "single" && !typing()) showRow(next);
+    });
+  }
+}
+
+function showGrid() {
+  const grid = el("div", { class: "grid", role: "group", "aria-label": "Rows" },
+    ...rows.map((row, place) => card(row, place === at, () => { [at, view] = [place, "single"]; show(); })));
+  const button = more ? el("button", { class: "more", click: () => trying(() => load(false)).then(show) }, "More rows") : null;
+  $("main").replaceChildren(grid, ...(button ? [button] : []));
+  focus(grid.children[at]);
+}
+
+function showEnd() {
+  const text = rows.length ? "You are through with this list." : "No row is left that fits: change the order or the filters.";
+  $("main").replaceChildren(el("div", { class: "end" }, el("h2", {}, text),
+    el("p", {}, "Go on with another order, or finish and fit again."),
+    el("button", { class: "main", click: openFinish }, "Finish")));
+  focus($("main"));
+}
+
+// Whoever is typing into a filter goes on; whoever chose one with the mouse means the rows next.
+function focus(node) {
+  if (!typing() || byMouse) node.focus({ preventScroll: node === $("main") });
+}
+
+// --- decisions
+
+function decide(verdict, choice = null) {
+  const row = rows[at];
+  if (!row) return;
+  if (verdict === "accept" && row.suggested == null) return say("Nothing is suggested for this row: press K if its label is right.");
+  if (verdict === "keep" && row.given == null) return say("This row has no label to keep.");
+  const label = { accept: row.suggested, keep: row.given, other: about.classes ? about.classes[choice] : String(choice) }[verdict];
+  past.push({ row, before: row.state });
+  put(row, verdict, choice, label);
+  say(`Row ${row.row}: ${told(row.state)}.`);
+  go(1);
+}
+
+// Shown at once, and sent in turn.
+function put(row, verdict, choice, label) {
+  const { version } = row.state;
+  row.state = { version: version + 1, verdict: verdict === "undo" ? null : verdict, label: label ?? null, choice };
+  queue.push({ row, verdict, choice, version, label, words: verdict === "undo" ? "undo" : told(row.state) });
+  flush();
+}
+
+function undo() {
+  const latest = past.pop() ?? (rows[at]?.state.verdict ? { row: rows[at], before: { verdict: null } } : null);
+  if (!latest) return say("There is nothing to undo.");
+  const { row, before } = latest;
+  put(row, before.verdict ?? "undo", before.choice ?? null, before.label);
+  if (rows.includes(row)) at = rows.indexOf(row);
+  say(`Row ${row.row}: undone.`);
+  show();
+}
+
+async function flush() {
+  if (sending) return;
+  sending = true;
+  await trying(async () => {
+    while (queue.length) {
+      const { row, verdict, choice, version } = queue[0];
+      const { status, answer } = await ask("/api/decide", { row: row.row, verdict, choice, version, who });
+      const mine = queue.shift();
+      if (status === 200) adopt(row, answer.state);
+      else await refused(mine, status, answer);
+    }
+    await changes();
+  });
+  sending = false;
+}
+
+function adopt(row, state) {
+  if (state.version >= row.state.version && !queue.some((one) => one.row === row)) row.state = state;
+}
+
+async function refused(mine, status, answer) {
+  const { row } = mine;
+  for (let i = queue.length; i--;) if (queue[i].row === row) queue.splice(i, 1); // they build on the refused one
+  if (status !== 409) {
+    row.state = (await get(`/api/rows/${row.row}`)).state;
+    say(`Row ${row.row}: ${answer.error}.`);
+    return show();
+  }
+  row.state = answer.state;
+  const where = answer.state.who === "import" ? "an import" : "another tab";
+  $("theirs").textContent = `Row ${row.row} was decided in ${where} since you saw it: ${answer.state.verdict ? told(answer.state) : "open again"}.`;
+  $("mine").textContent = mine.verdict === "undo" ? "Undo it all the same" : `Use mine: ${mine.words}`;
+  $("conflict").returnValue = "theirs";
+  $("conflict").showModal();
+  await new Promise((resolve) => $("conflict").addEventListener("close", resolve, { once: true }));
+  if ($("conflict").returnValue === "mine") put(row, mine.verdict, mine.choice, mine.label);
+  else say(`Row ${row.row}: left as the other tab decided.`);
+  show();
+}
+
+async function changes() {
+  const query = asked();
+  query.set("since", last);
+  const found = await get(`/api/changes?${query}`);
+  last = found.last;
+  const here = new Map(rows.map((row) => [row.row, row]));
+  const changed = found.changes.filter(({ row, state }) => here.has(row) && state.version > here.get(row).state.version);
+  for (const { row, state } of changed) adopt(here.get(row), state);
+  const { checked, rows: all, left } = found.progress;
+  $("bar").value = all ? checked / all : 0;
+  $("progress").textContent = `${checked} of ${all} checked${left ? `, ${left}` : ""}`;
+  if (changed.length && (view === "grid" || changed.some(({ row }) => row === rows[at]?.row)) && !typing()) {
+    say(`Row ${changed[0].row} was decided in another tab.`);
+    show();
+  }
+}
+
+const poll = () => (about ? flush() : trying(begin));
+
+// --- finishing
+
+async function openFinish() {
+  await flush();
+  await trying(async () => {
+    const { status, answer } = await ask("/api/finish", {});
+    if (status !== 200) throw new Error(answer.error);
+    $("written").textContent = answer.rows
+      ? `${answer.rows} checked row${answer.rows === 1 ? " was" : "s were"} written to ${answer.file}.`
+      : "Nothing has been checked yet.";
+    $("next").hidden = answer.command === null || !answer.rows;
+    $("command").textContent = answer.command ?? "";
+    await watch();
+    if (!$("finish").open) $("finish").showModal();
+  });
+}
+
+async function watch(path = "/api/refits", body) {
+  const { status, answer } = await ask(path, body);
+  if (status !== 200) return void $("verdicts").replaceChildren(el("p", { class: "none" }, answer.error));
+  const cancel = () => trying(() => watch("/api/cancel", {}));
+  $("verdicts").replaceChildren(...verdicts(about, answer, cancel));
+  $("refit").disabled = answer.refits.some(({ state }) => state === "running");
+  clearTimeout(watching);
+  if ($("refit").disabled) watching = setTimeout(() => trying(watch), 1000);
+}
+
+async function importFile(file) {
+  const { status, answer } = await ask("/api/import", file);
+  $("imported").textContent = status === 200 ? `${answer.imported} decisions were taken over.` : answer.error;
+  await changes();
+}
+
+// --- keys
+
+const typing = () => document.activeElement?.matches("input, select, textarea");
+
+function columns() {
+  return getComputedStyle($("main").firstElementChild).gridTemplateColumns.split(" ").length;
+}
+
+const KEYS = {
+  a: act.accept, k: act.keep, s: act.skip, z: undo, Backspace: undo, j: () => go(1), ArrowRight: () => go(1), ArrowLeft: () => go(-1),
+  g: () => { view = view === "grid" ? "single" : "grid"; at = Math.min(at, Math.max(0, rows.length - 1)); show(); },
+  o: () => $("other")?.focus(),
+  f: openFinish,
+  "/": () => $("filters").search.focus(),
+  "?": () => $("help").showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (!about || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  byMouse = false;
+  if (typing()) {
+    if (event.key === "Escape" || (event.key === "Enter" && event.target.name === "search")) $("main").focus();
+    return;
+  }
+  const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const grid = view === "grid" && rows.length;
+  let run = KEYS[name];
+  if (name === "Enter" && view === "single" && !event.target.closest("button, a, summary")) run = act.accept;
+  if (grid && (name === "ArrowDown" || name === "ArrowUp")) run = () => go(name === "ArrowDown" ? columns() : -columns());
+  if (/^[0-9.-]$/.test(name) && view === "single" && rows[at]) {
+    if (!about.classes) run = () => $("other").focus(); // the digit goes into the field
+    else if (name >= "1" && name <= Math.min(9, about.classes.length)) run = () => act.other(Number(name) - 1);
+  }
+  if (!run || (event.repeat && !name.startsWith("Arrow"))) return; // a key held down decides once
+  if (about.classes || !/^[0-9.-]$/.test(name)) event.preventDefault();
+  run();
+});
+
+// --- beginning
+
+async function begin() {
+  if (about) return;
+  const found = await get("/api/about");
+  const form = $("filters");
+  const option = (value, text, off) => el("option", { value, disabled: off }, text);
+  form.order.append(...found.orders.map(({ name, title, rows: n }) => option(name, `${title} (${n})`, n === 0)));
+  for (const list of [form.given, form.suggested]) list.append(...(found.classes ?? []).map((text, i) => option(i, text)));
+  const absent = found.classes ? (found.classes.length > 9 ? ".of-numbers" : ".of-numbers, .of-many") : ".of-classes, .of-many";
+  for (const node of document.querySelectorAll(absent)) node.hidden = true;
+  $("orders").append(...found.orders.flatMap(({ title, sentence }) => [el("dt", {}, title), el("dd", {}, sentence)]));
+  $("caveat").textContent = found.caveat;
+  $("folder").textContent = found.folder;
+  about = found;
+  await reload();
+}
+
+$("filters").addEventListener("submit", (event) => event.preventDefault());
+$("filters").addEventListener("input", () => {
+  clearTimeout(filtering);
+  filtering = setTimeout(() => trying(reload), 200);
+});
+$("to-grid").addEventListener("click", KEYS.g);
+$("to-finish").addEventListener("click", openFinish);
+$("to-help").addEventListener("click", KEYS["?"]);
+$("copy").addEventListener("click", () => navigator.clipboard.writeText($("command").textContent).then(() => ($("copy").textContent = "Copied")));
+$("refit").addEventListener("click", () => trying(() => watch("/api/refit", {})));
+$("import").addEventListener("change", (event) => event.target.files[0] && trying(() => importFile(event.target.files[0])));
+window.addEventListener("hashchange", () => { token = location.hash.slice(1); poll(); });
+window.addEventListener("pointerdown", () => (byMouse = true));
+window.addEventListener("beforeunload", (event) => queue.length && event.preventDefault());
+poll();
+setInterval(poll, POLL);

@@ -1,0 +1,141 @@
+// What is seen of a row. Everything from files goes into the page as text: no string is ever read as HTML.
+
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value !== false && value != null) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child != null)); // a string becomes a text node
+  return node;
+}
+
+const key = (name) => el("kbd", {}, name);
+
+export function label(text, kind = "") {
+  if (text == null) return el("span", { class: "label none" }, "no label");
+  return el("bdi", { class: `label ${kind}` }, text.trim() ? text : "(empty)");
+}
+
+export function told(state) {
+  const verbs = { accept: "Accepted", keep: "Kept", other: "Set to", skip: "Skipped" };
+  return state.verdict === "skip" ? "Skipped" : `${verbs[state.verdict]} “${state.label}”`;
+}
+
+function badge(state) {
+  return state.verdict ? el("p", { class: `badge ${state.verdict}` }, el("bdi", {}, told(state))) : null;
+}
+
+function picture(row, size) {
+  return row.picture ? el("img", { class: `picture ${size}`, src: row.picture, alt: `Picture of row ${row.row}` }) : null;
+}
+
+function values(pairs) {
+  if (pairs.length === 0) return null;
+  const lines = pairs.flatMap(([name, value]) => [
+    el("dt", {}, el("bdi", {}, name)),
+    el("dd", { class: value ? "" : "none" }, el("bdi", {}, value || "empty")),
+  ]);
+  return el("dl", { class: "values" }, ...lines);
+}
+
+const name = (row) => [`Row ${row.row}`, row.id == null ? null : el("bdi", { class: "id" }, row.id)];
+
+// One row, its choices, and the trusted rows nearest to it.
+export function single(row, about, act) {
+  const nothing = row.picture == null && row.values.length === 0;
+  const subject = el("article", { class: "subject", "aria-label": "The row" },
+    el("h2", {}, ...name(row)), picture(row, "large"), values(row.values),
+    nothing ? el("p", { class: "none" }, "The run has no picture or values of this row: look it up by its number.") : null);
+  return el("div", { class: row.picture ? "single pictured" : "single" }, subject, choices(row, about, act), why(row));
+}
+
+function choices(row, about, act) {
+  const button = (kind, run, keys, ...words) =>
+    el("button", { class: `choice ${kind}`, click: run }, el("span", {}, ...words), ...keys.map(key));
+  const suggestion = row.suggested == null
+    ? el("p", { class: "none" }, "Nothing is suggested: the label looks right, or nobody can tell.")
+    : el("p", { class: "suggestion" }, "Suggested ", label(row.suggested, "suggested"), el("br"),
+      el("span", { class: "words" }, row.confidence));
+  return el("section", { class: "choices", "aria-label": "Your decision" },
+    el("p", {}, "Given ", label(row.given, "given")), suggestion, badge(row.state),
+    row.suggested == null ? null : button("accept", act.accept, ["A"], "Accept ", label(row.suggested, "suggested")),
+    row.given == null ? null : button("keep", act.keep, ["K"], "Keep ", label(row.given, "given")),
+    about.classes ? classes(about, act) : number(act),
+    button("skip", act.skip, ["S"], "Skip: I cannot tell"));
+}
+
+function classes(about, act) {
+  const first = about.classes.slice(0, 9).map((text, number) =>
+    el("button", { click: () => act.other(number) }, key(number + 1), " ", label(text)));
+  const found = el("div", { class: "found" });
+  const matches = (part) => about.classes.map((text, number) => ({ text, number }))
+    .filter(({ text }) => part && text.toLowerCase().includes(part.toLowerCase()))
+    .sort((a, b) => a.text.length - b.text.length).slice(0, 8);
+  const field = el("input", {
+    id: "other", type: "text", autocomplete: "off", placeholder: `search ${about.classes.length} classes`,
+    "aria-label": "Another label",
+    input: () => found.replaceChildren(...matches(field.value).map(({ text, number }) =>
+      el("button", { click: () => act.other(number) }, label(text)))),
+    keydown: (event) => {
+      const [best] = matches(field.value);
+      if (event.key === "Enter" && best) decided(event, () => act.other(best.number));
+    },
+  });
+  const search = about.classes.length > 9 ? el("label", {}, key("O"), field) : null;
+  return el("div", { class: "others" }, el("p", { class: "small" }, "Another label"), el("div", { class: "classes" }, ...first), search, found);
+}
+
+function decided(event, run) {
+  event.stopPropagation(); // the next row is shown by then, and this key was not meant for it
+  run();
+}
+
+function number(act) {
+  const field = el("input", {
+    id: "other", type: "number", step: "any", "aria-label": "Another number", placeholder: "then Enter",
+    keydown: (event) => {
+      const value = field.valueAsNumber;
+      if (event.key === "Enter" && Number.isFinite(value)) decided(event, () => act.other(value));
+    },
+  });
+  return el("div", { class: "others" }, el("label", {}, el("span", { class: "small" }, "Another number"), key("O"), field));
+}
+
+function why(row) {
+  if (!row.neighbours?.length) return null;
+  const near = row.neighbours.map((other) => {
+    const kind = other.label === row.suggested ? "suggested" : other.label === row.given ? "given" : "";
+    return el("article", { class: "card" },
+      picture(other, "small"),
+      el("p", {}, label(other.label, kind), kind ? el("span", { class: "small" }, ` as ${kind}`) : null),
+      el("p", { class: "small" }, other.distance),
+      values(other.values),
+      el("p", { class: "small" }, ...name(other)));
+  });
+  return el("section", { class: "why" }, el("h3", {}, "Why: the trusted rows that are most like it"), el("div", { class: "near" }, ...near));
+}
+
+// One row among many.
+export function card(row, selected, open) {
+  return el("button", { class: `card ${row.state.verdict ?? "open"}`, tabindex: selected ? 0 : -1, "data-row": row.row, click: open },
+    picture(row, "small") ?? values(row.values.slice(0, 4)),
+    el("span", { class: "change" }, label(row.given, "given"), row.suggested == null ? null : " → ",
+      row.suggested == null ? null : label(row.suggested, "suggested")),
+    el("span", { class: "small" }, row.suggested == null ? "nothing suggested" : row.confidence),
+    badge(row.state),
+    el("span", { class: "small" }, ...name(row)));
+}
+
+// What this run found, and what the fits that were started from the page did.
+export function verdicts(about, found, cancel) {
+  const link = (run) => (run.report ? el("p", {}, el("a", { href: run.report, target: "_blank", rel: "noopener" }, "Report")) : null);
+  const box = (title, run, ...more) => el("article", { class: "card" }, el("h3", {}, title),
+    run.verdict ? el("p", {}, run.verdict) : null, run.certificate ? el("p", {}, run.certificate) : null, ...more, link(run));
+  const states = { running: "Fitting …", cancelled: "Cancelled.", failed: "The fit failed.", done: null };
+  const later = found.refits.map((run) => box(run.state === "done" ? "After your checks" : "The new fit", run,
+    el("p", { class: "small" }, el("bdi", {}, run.folder)), states[run.state] ? el("p", {}, states[run.state]) : null,
+    run.state === "done" ? null : el("pre", {}, run.line),
+    run.state === "running" ? el("button", { click: cancel }, "Cancel") : null));
+  return [box("This run", { ...about, report: found.report }), ...later];
+}

@@ -1,0 +1,66 @@
+"""What a label may be: one of the run's classes, or any number."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from safegain.runs.folder import Run
+
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    classes: tuple[Label, ...] | None  # None: numbers
+
+    @staticmethod
+    def of(run: Run) -> "Vocabulary":
+        return Vocabulary(None if run.facts.get("classes") is None else tuple(run.facts["classes"]))
+
+    def codes(self, values: pd.Series) -> np.ndarray:
+        """Labels as numbers of classes, -1 where there is none; or the numbers themselves, NaN where there is none."""
+        if self.classes is None:
+            return values.to_numpy(dtype=float, na_value=np.nan)
+        return pd.Index(self.classes, dtype=object).get_indexer(values.astype(object))
+
+    def label(self, code: float) -> Label | None:
+        """The label of a code."""
+        if self.classes is None:
+            return None if math.isnan(code) else float(code)
+        return None if code < 0 else self.classes[int(code)]
+
+    def chosen(self, choice: Any) -> Label:
+        """What the page sends: the number of a class (so that no label passes through a browser), or a number."""
+        number = isinstance(choice, int | float) and not isinstance(choice, bool) and math.isfinite(choice)
+        if self.classes is None and number:
+            return float(choice)
+        if self.classes is not None and isinstance(choice, int) and number and 0 <= choice < len(self.classes):
+            return self.classes[choice]
+        wanted = "a number" if self.classes is None else f"the number of a class, below {len(self.classes)}"
+        raise ValueError(f"label: must be {wanted}, not {choice!r}")
+
+    def choice(self, label: Label) -> Any:
+        """The other way round; None for a class that the run does not have."""
+        if self.classes is None:
+            return label
+        return self.classes.index(label) if label in self.classes else None
+
+    def parsed(self, label: Any) -> Label:
+        """A label from elsewhere, where a class may have become text."""
+        if self.classes is None:
+            try:
+                return float(self.chosen(float(label)))
+            except (TypeError, ValueError):
+                raise ValueError(f"label {label!r} is not a number") from None
+        for known in self.classes:
+            if str(known) == str(label):
+                return known
+        raise ValueError(f"label {label!r} is none of the run's {len(self.classes)} classes")
+
+
+def text(label: Label | None) -> str | None:
+    """As the page shows it."""
+    return f"{label:.6g}" if isinstance(label, float) else None if label is None else str(label)
