@@ -67,6 +67,7 @@ def fit(case: str, rank: int, size: int, **settings: object) -> dict[str, np.nda
         "theta": model.model_.theta.numpy(),
         "reference": model.reference_model_.theta.numpy(),
         "masks": np.stack([model.held_out_, model.set_aside_], axis=1),
+        "compared": model.comparison_[["row", "loss"]].to_numpy(float),
         "status": np.array([model.safeness_.status]),
         "certificate": np.array([str(model.certificate_)]),
     }

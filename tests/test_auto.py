@@ -6,11 +6,12 @@ import random
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import torch
 from problems import numpy_state
-from scipy.optimize import approx_fprime, minimize
+from scipy.optimize import approx_fprime, minimize, minimize_scalar
 from scipy.special import log_softmax
 from sklearn import kernel_ridge
 from sklearn.base import clone
@@ -583,6 +584,85 @@ def test_history_has_every_candidate_and_the_reference_is_the_best_of_three(fitt
     assert float(standing.wrong.double().mean()) == mistakes[fitted.reference_]
 
 
+def at_best_temperature(p, y):
+    """Log-losses of the rows of p^s, scaled to sum to one, at the s with the least mean."""
+
+    def losses(log_s):
+        return -log_softmax(np.exp(log_s) * np.log(p.astype(np.float64)), axis=1)[np.arange(len(y)), y]
+
+    return losses(minimize_scalar(lambda log_s: losses(log_s).mean(), bounds=(-7, 7), method="bounded").x)
+
+
+def fared(fitted, X, y, rows, models):
+    """The frame that `comparison_` should be, from the predictions of these models."""
+    parts = []
+    for name, model in models.items():
+        p = model.predict_proba(X[rows])
+        mistake = p.argmax(axis=1) != y[rows]
+        loss = at_best_temperature(p, y[rows])
+        parts.append(pd.DataFrame({"row": rows, "model": name, "loss": loss, "mistake": mistake}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_the_comparison_is_what_the_references_do_on_held_out_rows(fitted):
+    X, noisy, *_ = digits(**HARD)
+    assert list(fitted.references_) == list(REFERENCES)
+    assert fitted.references_["raw"] is fitted.raw_model_
+    assert fitted.references_[fitted.reference_] is fitted.reference_model_
+    found, rows = fitted.comparison_, np.flatnonzero(fitted.held_out_)
+    old = fared(fitted, X, noisy, rows, fitted.references_)
+    assert len(found) == 4 * len(rows)
+    pd.testing.assert_frame_equal(found[: len(old)], old, check_dtype=False, rtol=1e-3, atol=1e-4)
+    new, told = found[len(old) :], next(record for record in fitted.history_ if record["candidate"] == STRUCTURED)
+    assert set(new["model"]) == {"new"}
+    assert new["row"].tolist() == rows.tolist()
+    assert new["loss"].mean() == pytest.approx(told["rank_loss"])
+    assert new["mistake"].mean() == told["mistakes"]
+    # The model that is handed back has been trained on these rows; the one that was compared had not.
+    last = at_best_temperature(fitted.predict_proba(X[rows]), noisy[rows])
+    assert last.mean() < 0.5 * new["loss"].mean()
+
+
+@pytest.mark.parametrize("search_space", ["free", "structured"])
+@pytest.mark.parametrize("n_trusted", [40, 200])  # none and some of them kept for ranking
+def test_searches_compare_their_chosen_iterate(search_space, n_trusted):
+    X, y = (part[:500] for part in load_digits(return_X_y=True))
+    trusted = np.arange(500) % 5 < n_trusted / 100
+    noisy = np.where(~trusted & (np.random.RandomState(0).rand(500) < 0.6), (y + 3) % 10, y)
+    settings = {"search_space": search_space, "n_outer": 2, "random_state": 0, "alpha": 0.01, "m": 1}
+    if n_trusted == 40:
+        trusted &= np.cumsum(trusted) <= 40
+    for reference in ("raw", "best"):
+        fitted = PGSClassifier("softmax", reference=reference, **settings).fit(X, noisy, trusted=trusted)
+        kept = fitted.held_out_ if n_trusted == 200 else trusted
+        assert kept.any()
+        expected = fared(fitted, X, noisy, np.flatnonzero(kept), fitted.references_)
+        found = fitted.comparison_
+        pd.testing.assert_frame_equal(found[found["model"] != "new"], expected, check_dtype=False, rtol=1e-3, atol=1e-4)
+        assert list(fitted.references_) == (["raw"] if reference == "raw" else list(REFERENCES))
+        new = found[found["model"] == "new"]
+        assert len(new) == kept.sum()
+        if not fitted.safeness_.fell_back:
+            mine = fared(fitted, X, noisy, np.flatnonzero(kept), {"new": fitted.model_})
+            pd.testing.assert_frame_equal(
+                new.reset_index(drop=True), mine, check_dtype=False, rtol=1e-3, atol=1e-4, check_index_type=False
+            )
+
+
+def test_a_search_without_a_safe_iterate_shows_its_last_one(monkeypatch):
+    X, noisy, _, trusted = digits()
+    seen = []
+    monkeypatch.setattr(safegain.training, "find_evidence", misled(find_evidence))
+    settings = {"search_space": "structured", "reference": "raw", "n_outer": 2, "random_state": 0}
+    model = PGSClassifier("softmax", callbacks=[lambda _, candidate: seen.append(candidate.theta)], **settings)
+    fitted = model.fit(X, noisy, trusted=trusted)
+    assert fitted.safeness_.fell_back
+    new = fitted.comparison_.query("model == 'new'")["loss"]
+    last = replace(fitted.raw_model_, theta=seen[-1])
+    rows = np.flatnonzero(fitted.held_out_)
+    np.testing.assert_allclose(new, at_best_temperature(last.predict_proba(X[rows]), noisy[rows]), atol=1e-4)
+
+
 @pytest.mark.parametrize("reference", [*REFERENCES, "best"])
 def test_the_reference_is_the_one_asked_for(reference):
     X, noisy, _, trusted = digits(k=3)
@@ -615,6 +695,8 @@ def test_too_few_trusted_rows(reference, kept):
     assert str(few.safeness_) == few.safeness_.status  # no set to compare on
     assert (few.raw_model_ is few.model_) == (kept == "raw")
     np.testing.assert_array_equal(few.corrected_labels_[~trusted], noisy[~trusted])
+    assert few.comparison_.empty
+    assert few.comparison_.columns.tolist() == ["row", "model", "loss", "mistake"]
 
 
 @pytest.mark.parametrize("model", ["softmax", "mlp"])
@@ -634,6 +716,9 @@ def test_falls_back_when_the_refit_is_bad(model, monkeypatch):
     np.testing.assert_allclose(fitted.label_distribution_[bare], fitted.predict_proba(X[bare]), atol=1e-6)
     assert fitted.label_issues().empty
     assert [record["candidate"] for record in fitted.history_] == [*REFERENCES, STRUCTURED]
+    refused = fitted.comparison_.query("model == 'new'")
+    assert refused["loss"].mean() == pytest.approx(fitted.history_[-1]["rank_loss"])
+    assert refused["mistake"].mean() == fitted.history_[-1]["mistakes"] > 0.5
 
 
 def test_ones_own_safeness_can_veto():

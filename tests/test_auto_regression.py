@@ -9,6 +9,8 @@ import torch
 from sklearn.linear_model import Ridge
 from tests.problems import make_problem
 
+import safegain.auto_regression
+from safegain import PGSRegressor
 from safegain.auto_regression import REFERENCES, STRUCTURED, _cross_validated, _stack, _standings, auto_regression
 from safegain.configure import Inner, make_model
 from safegain.hypergradient import Cholesky
@@ -169,7 +171,7 @@ def test_finds_the_wrong_labels_and_gains():
     assert error(settings, found.theta, test) < min(errors.values())
     assert found.reference == min(errors, key=errors.__getitem__) == "trusted"
     assert found.standings[STRUCTURED] < found.standings["best"]
-    assert found.n_compared == 60
+    assert len(found.compared) == 60
     assert all(record["violation"] < 1e-12 for record in found.history)
     assert {record["fold"] for record in found.history} == set(range(5))
     assert found.status.startswith("Gained")
@@ -235,7 +237,7 @@ def test_a_handful_of_trusted_rows(n_trusted):
     data, settings = problem_of(X, y, 300, n_trusted)
     found = run(data, settings)
     assert np.isfinite(error(settings, found.theta, test))
-    assert found.n_compared == n_trusted
+    assert len(found.compared) == n_trusted
 
 
 @pytest.mark.parametrize("missing", [0.5, 0.97])
@@ -282,7 +284,7 @@ def test_a_network_is_compared_on_the_ranking_rows():
     X, y, spoilt, test = made_up(n=150, n_trusted=60, d=3)
     data, settings = problem_of(X, y, 150, 60, model="mlp", n_rank=20)
     found = run(data, settings)
-    assert found.n_compared == 20
+    assert len(found.compared) == 20
     assert error(settings, found.theta, test) < error(settings, found.references["raw"], test)
     if found.chosen == STRUCTURED:
         assert found.w[~spoilt].mean() > found.w[spoilt].mean()
@@ -310,3 +312,51 @@ def test_the_best_reference_stands_as_chosen_on_other_folds():
     assert standings == {"raw": 2.5, "raw+trusted": 9.0, "trusted": 2.5, STRUCTURED: 2.0, "best": 4.5}
     assert best in REFERENCES
     assert _standings(losses, folds, 2) == (standings | {"best": 2.5}, "raw")  # without "trusted"
+
+
+def test_the_comparison_is_a_cross_validation_over_the_trusted_rows(monkeypatch):
+    X, y, _, _ = made_up(d=3)
+    rows = np.arange(360)
+    X, y, trusted = X[:360], 7 * y[:360] + 2, (rows >= 120) & (rows % 4 == 0)  # in units of their own; right labels
+    drawn, plain = [], safegain.auto_regression._comparison_folds
+    monkeypatch.setattr(safegain.auto_regression, "_comparison_folds", lambda *a: drawn.extend(plain(*a)) or drawn)
+    fitted = PGSRegressor(alpha=0.2, random_state=0).fit(X, y, trusted=trusted)
+    assert list(fitted.references_) == list(REFERENCES)
+    assert fitted.references_["raw"] is fitted.raw_model_
+    assert fitted.comparison_.columns.tolist() == ["row", "model", "loss"]
+    found = fitted.comparison_.pivot(index="row", columns="model", values="loss")
+    assert found.index.tolist() == np.flatnonzero(trusted).tolist()
+    assert set(found) == {*REFERENCES, "new"}
+    # Trusted rows come in the order of Data: those of the search, then those for ranking.
+    order = np.concatenate([np.flatnonzero(trusted & ~fitted.held_out_), np.flatnonzero(fitted.held_out_)])
+    scaled = (X - X[~trusted].mean(axis=0)) / X[~trusted].std(axis=0)
+    for fold in drawn:
+        hidden = order[fold.numpy()]
+        shown = np.setdiff1d(order, hidden)
+        for name, rows in (
+            ("raw", np.flatnonzero(~trusted)),
+            ("raw+trusted", np.concatenate([np.flatnonzero(~trusted), shown])),
+            ("trusted", shown),
+        ):
+            left_out = Ridge(0.2 / 2 * len(rows)).fit(scaled[rows], y[rows]).predict(scaled[hidden])
+            np.testing.assert_allclose(found.loc[hidden, name], (left_out - y[hidden]) ** 2, rtol=1e-6)
+    (compared,) = fitted.safeness_.sets
+    assert not fitted.safeness_.fell_back
+    assert found["new"].mean() == pytest.approx(compared.new_loss)
+
+
+NETWORK, FREE = {"model": "mlp", "n_inner": 30, "n_hidden": 5}, {"search_space": "free", "n_outer": 2}
+
+
+@pytest.mark.parametrize("settings", [NETWORK, FREE])
+def test_others_compare_numbers_on_the_rows_held_out(settings):
+    X, y, _, _ = made_up(d=3)
+    X, y, trusted = X[:360], 7 * y[:360] + 2, np.arange(360) % 4 == 0
+    fitted = PGSRegressor(reference="raw", random_state=0, **settings).fit(X, y, trusted=trusted)
+    rows = np.flatnonzero(fitted.held_out_)
+    found = dict(iter(fitted.comparison_.groupby("model")))
+    assert "new" in found
+    assert all(part["row"].tolist() == rows.tolist() for part in found.values())
+    np.testing.assert_allclose(found["raw"]["loss"], (fitted.raw_model_.predict(X[rows]) - y[rows]) ** 2)
+    if "model" not in settings and not fitted.safeness_.fell_back:
+        np.testing.assert_allclose(found["new"]["loss"], (fitted.predict(X[rows]) - y[rows]) ** 2)

@@ -97,7 +97,7 @@ def finish(processes, seconds=240):
 def joined(folder, case, size):
     parts = [np.load(folder / f"{case}.{rank}.npz") for rank in range(size)]
     by_row = {key: np.concatenate([part[key] for part in parts]) for key in ("w", "Q", "corrected", "masks")}
-    for key in ("theta", "reference", "status", "certificate"):
+    for key in ("theta", "reference", "compared", "status", "certificate"):
         assert all((part[key] == parts[0][key]).all() for part in parts), f"{key} differs between ranks"
         by_row[key] = parts[0][key]
     return by_row
@@ -115,7 +115,7 @@ def test_the_result_does_not_depend_on_the_number_of_ranks(tmp_path, size, cases
         assert code == 0, error
     for case in cases:
         found, alone = joined(tmp_path, case, size), fit(case, 0, 1)
-        for key in ("w", "Q", "theta", "reference"):
+        for key in ("w", "Q", "theta", "reference", "compared"):
             assert relative(found[key], alone[key]) <= 1e-6, (case, key)
         assert (found["masks"] == alone["masks"]).all(), case
         if case != "ridge" and case != "references":  # numbers, equal up to rounding

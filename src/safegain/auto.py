@@ -31,7 +31,7 @@ from safegain.search_space import Point
 from safegain.selection import Candidate, SafenessReport, SetMargin
 from safegain.splits import ENOUGH, hold_out
 from safegain.trainers import RecipeTrainer, SolverTrainer, Trainer
-from safegain.training import Data, Outcome, Settings, upper_level
+from safegain.training import Compared, Data, Outcome, Settings, upper_level
 
 REFERENCES = ("raw", "raw+trusted", "trusted")
 STRUCTURED = "structured"
@@ -49,6 +49,10 @@ class Standing:
     @classmethod
     def of(cls, z: Tensor, y: Tensor) -> "Standing":
         return cls(calibrated_log_losses(z, y), z.argmax(dim=1) != y)
+
+    @classmethod
+    def of_nobody(cls) -> "Standing":
+        return cls(torch.empty(0, dtype=torch.float64), torch.empty(0, dtype=torch.bool))
 
     @property
     def loss(self) -> float:
@@ -90,7 +94,7 @@ def auto_classification(
         kept = "raw+trusted" if reference == "best" else reference
         few = f"{int(known.trusted.sum())} trusted rows are too few to compare models on some of them"
         report = SafenessReport(True, None, (), f"Fell back: {few}, so this is the reference, trained on {kept} rows.")
-        return _outcome(data, known, trainer, thetas, kept, None, report, [])
+        return _outcome(data, known, trainer, thetas, kept, None, report, [], {"raw": Standing.of_nobody()})
 
     calibrating = _half(search, known, random)
     targets = known.labelled & ~held & ~calibrating
@@ -109,13 +113,13 @@ def auto_classification(
     ]
     report = _report(standings, kept, margins, wins=wins)
     if not wins:
-        return _outcome(data, known, trainer, thetas, kept, None, report, history)
+        return _outcome(data, known, trainer, thetas, kept, None, report, history, standings)
     share = best_share(evidence.log_p[held], outputs[STRUCTURED].log_softmax(dim=1), y)
     evidence = find_evidence(features, known, known.labelled & ~held, held)
     everything, none = torch.arange(len(known.y)), torch.tensor([], dtype=torch.int64)
     thetas[STRUCTURED] = trainer.on_evidence(everything, none, evidence, share)
     history.append({"candidate": STRUCTURED, "share": share, "seconds": time.perf_counter() - began})
-    return _outcome(data, known, trainer, thetas, kept, evidence.Q, report, history)
+    return _outcome(data, known, trainer, thetas, kept, evidence.Q, report, history, standings)
 
 
 def best_share(log_p: Tensor, own: Tensor, y: Tensor) -> float:
@@ -216,6 +220,7 @@ def _outcome(
     labels: Tensor | None,  # distributions of the rows, where the refit is handed back
     report: SafenessReport,
     history: list[Record],
+    standings: dict[str, Standing],
 ) -> Outcome:
     weak, losses = torch.arange(len(data.y)), torch.tensor([margin.raw_loss for margin in report.sets])
     labelled = known.labelled[weak]
@@ -225,4 +230,11 @@ def _outcome(
     if labels is not None:
         best = Candidate(1, thetas[STRUCTURED], Point(torch.ones(len(weak)), labels[weak]), losses)
     references = {name: theta for name, theta in thetas.items() if name in REFERENCES}
-    return Outcome(reference, best, report, None, Ended(history, len(history), report.status), kept, references)
+    named = {"new" if name == STRUCTURED else name: standing for name, standing in standings.items()}
+    compared = Compared(
+        len(data.y_search) + torch.arange(len(named["raw"].losses)),
+        {name: standing.losses for name, standing in named.items()},
+        {name: standing.wrong for name, standing in named.items()},
+    )
+    ended = Ended(history, len(history), report.status)
+    return Outcome(reference, best, report, None, ended, kept, references, compared)

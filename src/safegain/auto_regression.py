@@ -30,7 +30,7 @@ from safegain.safeness import Requirement
 from safegain.search_space import Point
 from safegain.selection import Candidate, SafenessReport, Selection, SetMargin, Standing
 from safegain.solvers import Solver
-from safegain.training import Data, Outcome, Settings
+from safegain.training import Compared, Data, Outcome, Settings
 from safegain.upper import UpperLevel
 
 REFERENCES = ("raw", "raw+trusted", "trusted")
@@ -67,9 +67,14 @@ class AutoRegression:
     base: Tensor  # (n,) labels of the weak rows; for a row without one, what the evidence predicts
     curve: Tensor  # (6,) parameters of ResidualCurve
     standings: dict[str, float]  # mean squared error on the compared rows, labels standardised
-    n_compared: int
+    losses: Tensor  # (4, nt) squared errors of REFERENCES and refit on trusted rows; NaN where a row is not compared
     history: list[Record]
     status: str
+
+    @property
+    def compared(self) -> Tensor:
+        """Numbers of the trusted rows that models were compared on."""
+        return (~self.losses[0].isnan()).nonzero()[:, 0]
 
     def outcome(self, unit: float) -> Outcome:
         """As an estimator stores it; `unit` is one standard deviation of the label in the user's units."""
@@ -84,7 +89,9 @@ class AutoRegression:
         if refits:
             best = Candidate(len(self.history), self.theta, Point(self.w, self.shifts), losses)
         ended = Ended(self.history, len(self.history), self.status)
-        return Outcome(reference, best, safeness, self.base, ended, self.reference, self.references)
+        named = zip((*REFERENCES, "new"), self.losses[:, self.compared] * u, strict=True)
+        compared = Compared(self.compared, dict(named))
+        return Outcome(reference, best, safeness, self.base, ended, self.reference, self.references, compared)
 
 
 def auto_regression(
@@ -138,7 +145,7 @@ def auto_regression(
         base=base,
         curve=parameters,
         standings=standings,
-        n_compared=sum(int(fold.sum()) for fold in folds),
+        losses=losses,
         history=history,
         status=_status(refits, doubted, name, standings[STRUCTURED], standings[reference]),
     )

@@ -112,6 +112,12 @@ _PARAMETERS = """
         are one and the same.
     reference_ : str
         Which rows the reference was trained on.
+    references_ : dict of str to TrainedModel
+        Every reference that was trained: "raw", "raw+trusted", "trusted".
+    comparison_ : DataFrame
+        References and "new" model on trusted rows kept to compare them, before a last training takes those rows in; a
+        new model that was refused is there too. One line for each row and model, and none where trusted rows are too
+        few. Columns: row (its number in the X of `fit`, counted on over the processes in their order), model, {columns}
     certificate_ : Certificate or None
         What the rows that were set aside say.
     sample_weight_ : ndarray (n,)
@@ -161,6 +167,10 @@ class PGSClassifier(ClassifierMixin, PGS):
         For "auto": each candidate with its loss and mistakes on the held-out rows.""",
         auto='"mlp", a two-layer network',
         outputs="logits",
+        columns="""loss
+        (log-loss at the model's best temperature), mistake (bool). The rows are those of `held_out_`. Searches with an
+        outer loop compare on all trusted rows where none are held out, and take their last iterate where none was
+        safe.""",
         eps2="Largest mean probability moved away from the given labels, in [0, 1]; None is 1, no limit.",
         labels="""label_distribution_ : ndarray (n, k)
         The distribution over `classes_` that each row was trained on; one-hot for trusted rows.
@@ -237,6 +247,10 @@ class PGSRegressor(RegressorMixin, PGS):
         history="",
         auto='"ridge", regularised least squares',
         outputs="one number",
+        columns="""loss
+        (squared error, in the units of y). "auto" cross-validates a ridge regression on all trusted rows; otherwise the
+        rows are those of `held_out_`, or all trusted rows where none are held out. "free" takes its last iterate where
+        none was safe.""",
         eps2="""Largest Euclidean norm of the label shifts, in the units of y; None is one standard deviation of y
         in every row, sqrt(n) sd(y).""",
         labels="""label_shift_ : ndarray (n,)

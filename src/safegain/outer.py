@@ -34,6 +34,7 @@ class Ended:
     history: list[Record]
     n_iter: int
     status: str
+    theta: Tensor | None = None  # of the last iterate
 
 
 @dataclass
@@ -103,7 +104,7 @@ def search(
     loop = _Loop(parameters, moments, theta, [])
     if checkpoint is not None:
         loop.restore(checkpoint, selection, space)
-    raw, units = selection.raw.losses, upper.units
+    raw, units, last = selection.raw.losses, upper.units, theta
     began = time.perf_counter() - (loop.history[-1]["seconds"] if loop.history else 0.0)
     for step in range(len(loop.history), steps + 1):
         point = space.point(loop.parameters)
@@ -111,6 +112,7 @@ def search(
         if solution is None:
             tail = engine.tail if step < steps else 0
             solution = solver.solve(lower, point.w, point.Q, start=loop.theta, tail=tail)
+        last = solution.theta
         losses = upper.losses(solution.theta)
         candidate = Candidate(step, solution.theta, point, losses)
         record: Record = {
@@ -141,7 +143,8 @@ def search(
         loop.history.append(record)
         wishes = [callback(record, candidate) for callback in callbacks]  # every callback sees every record
         if stop or lower.ranks.count(any(wishes)):
-            return Ended(loop.history, step, f"stopped at outer step {step}: {stop or 'a callback asked for it'}")
+            why = f"stopped at outer step {step}: {stop or 'a callback asked for it'}"
+            return Ended(loop.history, step, why, last)
         if step < steps:
             # The iterate belongs to whoever has kept it. Only if nobody has is its memory free for the next one.
             del candidate, point
@@ -151,7 +154,7 @@ def search(
             loop.parameters = space.project(moved)
             if checkpoint is not None:
                 checkpoint.save(step, loop.saved(selection, space))
-    return Ended(loop.history, steps, f"ran all {steps} outer steps")
+    return Ended(loop.history, steps, f"ran all {steps} outer steps", last)
 
 
 def _moved(rule: Adam, parameter: Tensor, moments: State, g: Tensor, scale: int, t: int) -> Tensor:

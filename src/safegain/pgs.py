@@ -40,7 +40,7 @@ from safegain.safeness import Bootstrap
 from safegain.splits import drawn_from, everywhere, rank_rows, trusted_rows
 from safegain.storage import Storage
 from safegain.trained import TrainedModel
-from safegain.training import Data, Outcome, Settings, run
+from safegain.training import Compared, Data, Outcome, Settings, run
 
 
 class PGS(PGSParameters, ABC):
@@ -120,8 +120,8 @@ class PGS(PGSParameters, ABC):
         self.certificate_ = None
         if self._certify is not None:
             outcome = self._certified(outcome, settings, labels, rows, mask, aside, groups)
-        self._store(outcome, settings, labels, mask)
         self.held_out_, self.set_aside_ = held, aside
+        self._store(outcome, settings, labels, mask)
 
     @property
     def _certify(self) -> Certify | None:
@@ -283,17 +283,34 @@ class PGS(PGSParameters, ABC):
         models = {name: _trained(settings, labels, theta) for name, theta in references.items()}
         self.reference_ = outcome.reference_name
         self.reference_model_ = models[self.reference_]
+        self.references_ = models
         self.raw_model_ = models["raw"]
         self.model_ = self.reference_model_ if best is outcome.reference else _trained(settings, labels, best.theta)
         self.trusted_ = mask
         self.sample_weight_ = self._array(len(mask))
         self.sample_weight_[mask], self.sample_weight_[~mask] = 1, best.point.w.numpy()
         self.safeness_ = outcome.safeness
+        self.comparison_ = self._comparison(outcome.compared, labels)
         self.history_ = outcome.ended.history
         self.n_iter_ = outcome.ended.n_iter
         self._labels = labels
         self._clip = self._usual_clip(labels, mask)
         self._store_labels(outcome)
+
+    def _comparison(self, compared: Compared, labels: Labels) -> pd.DataFrame:
+        """One model below the other; rows by their numbers among the rows of all ranks."""
+        ranks, n = labels.ranks, len(labels)
+        number = sum(ranks.gather(n)[: ranks.rank]) + np.arange(n)
+        search = self.trusted_ & ~self.held_out_ & ~self.set_aside_
+        trusted = np.concatenate([everywhere(number, part, ranks) for part in (search, self.held_out_)])
+        found = {
+            "row": np.tile(trusted[compared.rows.numpy()], len(compared.losses)),
+            "model": np.repeat(np.array(list(compared.losses), object), len(compared.rows)),
+            "loss": torch.cat(list(compared.losses.values())).numpy(),
+        }
+        if compared.wrong is not None:
+            found["mistake"] = torch.cat(list(compared.wrong.values())).numpy()
+        return pd.DataFrame(found)
 
     def _array(self, *shape: int) -> np.ndarray:
         """An array of what is learned of every row."""

@@ -18,7 +18,7 @@ from safegain.hypergradient import Engine
 from safegain.inputs import Inputs, Rows, column_means, join_rows, part_of, some_rows, view_columns
 from safegain.losses import CrossEntropy, SquaredError
 from safegain.lower import LowerLevel
-from safegain.measures import calibrated_log_loss, task_measure
+from safegain.measures import calibrated_log_loss, calibrated_log_losses, task_measure
 from safegain.models import Model
 from safegain.outer import Callback, Ended, search
 from safegain.posterior_space import Posterior
@@ -77,6 +77,15 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """How models fared on trusted rows kept to compare them, before a last training takes those rows in."""
+
+    rows: Tensor  # (m,) numbers among the trusted rows: those of the search, then those for ranking
+    losses: dict[str, Tensor]  # (m,) of "raw", "raw+trusted", "trusted" and "new", in the user's units
+    wrong: dict[str, Tensor] | None = None  # (m,) bool; None: numbers, which have no mistakes
+
+
+@dataclass(frozen=True)
 class Outcome:
     reference: Candidate  # what is handed back where nothing safe is better
     best: Candidate
@@ -85,6 +94,7 @@ class Outcome:
     ended: Ended
     reference_name: str
     references: dict[str, Tensor]  # theta of each reference that was trained
+    compared: Compared
 
 
 def run(
@@ -133,7 +143,10 @@ def run(
         n_rank=0 if data.y_rank is None else len(data.y_rank),
         ended=ended.status,
     )
-    outcome = Outcome(raw, selection.best, safeness, start.lower.base, ended, "raw", references)
+    new = ended.theta if selection.best is raw else selection.best.theta
+    assert new is not None
+    compared = _compared(data, settings, {**references, "new": new}, unit)
+    outcome = Outcome(raw, selection.best, safeness, start.lower.base, ended, "raw", references, compared)
     if reference == "raw":
         return outcome
     return _against(outcome, reference, selection.standing, upper, ranked=data.y_rank is not None)
@@ -324,6 +337,20 @@ def _standing(data: Data, settings: Settings, unit: float) -> Callable[[Candidat
         return Standing(calibrated_log_loss(z, y), mistakes, trusted_loss)
 
     return standing
+
+
+def _compared(data: Data, settings: Settings, thetas: dict[str, Tensor], unit: float) -> Compared:
+    """On the ranking rows, or on all trusted rows where there are none; a model that diverged is left out."""
+    X, y = (data.X_search, data.y_search) if data.y_rank is None else (data.X_rank, data.y_rank)
+    rows = torch.arange(len(y)) + (0 if data.y_rank is None else len(data.y_search))
+    inputs = settings.inputs.rows(X)
+    outputs = {name: settings.model.outputs(theta, inputs) for name, theta in thetas.items()}
+    outputs = {name: z for name, z in outputs.items() if torch.isfinite(z).all()}
+    if data.classes is None:
+        measure = task_measure(False)
+        return Compared(rows, {name: measure.value(z, y).double() * unit**2 for name, z in outputs.items()})
+    losses = {name: calibrated_log_losses(z, y) for name, z in outputs.items()}
+    return Compared(rows, losses, {name: z.argmax(dim=1) != y for name, z in outputs.items()})
 
 
 def one_hot_labels(y: Tensor, k: int, dtype: torch.dtype) -> Tensor:
