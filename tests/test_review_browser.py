@@ -1,7 +1,6 @@
 """The review page in a real browser: keys, two tabs, a server that is killed, hostile text, and how it looks."""
 
 import contextlib
-import json
 import os
 import signal
 import sqlite3
@@ -10,10 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
 import pytest
-
-from tests.run_folders import make_run
 
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]

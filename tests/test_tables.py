@@ -391,7 +391,7 @@ def kinds_of(tmp_path, columns, **wanted):
 
 def test_kinds(tmp_path):
     n = 200
-    words = "the of a house river stone light under every small never again green".split()
+    words = ["the", "of", "a", "house", "river", "stone", "light", "under", "every", "small", "never", "again", "green"]
     rng = np.random.default_rng(0)
     columns = {
         "number": [i * i for i in range(n)],

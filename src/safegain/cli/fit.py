@@ -35,7 +35,7 @@ def run_fit(options: Mapping[str, Any], command: Sequence[str], talk: Talk) -> N
 
 
 def request_of(options: Mapping[str, Any], command: Sequence[str]) -> Request:
-    kinds = {}
+    kinds: dict[str, Any] = {}
     for kind in KINDS:
         for name in options[kind] or ():
             if name in kinds:

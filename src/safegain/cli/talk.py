@@ -37,7 +37,9 @@ class Talk:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(*(Text(printable(name)) for name in columns), box=None, header_style="bold", pad_edge=False)
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for name in columns:
+            table.add_column(Text(printable(name)))
         for row in rows:
             table.add_row(*(Text(printable(f"{v:.3g}" if isinstance(v, float) else str(v))) for v in row))
         Console(file=sys.stdout, markup=False, highlight=False).print(table)

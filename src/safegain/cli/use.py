@@ -11,7 +11,7 @@ import numpy as np
 from safegain.atomic import written
 from safegain.cli.talk import Talk
 from safegain.runs.folder import Run, RunError, open_run
-from safegain.tables import BadFile, read_rows, write_table
+from safegain.tables import BadFile, print_table, read_rows, write_table
 from safegain.tables.label_studio import to_tasks
 
 ON_SCREEN = 20
@@ -31,7 +31,7 @@ def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, tal
         probabilities = model.estimator.predict_proba(X)
         names |= {f"p({name})": probabilities[:, i] for i, name in enumerate(model.estimator.classes_)}
     if out is None:
-        write_table(sys.stdout.buffer, names, "jsonl" if talk.json else "csv")
+        print_table(names, sys.stdout.buffer, as_json=talk.json)
         return
     write_table(out, names)
     talk.say(f"{rows.table.n_rows:,} rows predicted: {out}")
@@ -61,10 +61,10 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
 
 def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], talk: Talk) -> bool:
     from safegain.report import write_report
-    from safegain.runs.saving import seen_before
+    from safegain.runs.digest import seen_before
 
     run = _with_columns(folder)
-    rows = read_rows(fresh, run.facts["columns"], label=run.facts["label"], group=group)
+    rows = read_rows(fresh, run.facts["columns"], label=run.facts["label"], group=group, **_labels_as(run))
     model = _loaded(run, fresh)
     X = model.encoder.transform(rows.table.columns)
     if (seen := seen_before(run, X)).any():
@@ -85,6 +85,10 @@ def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, 
 class _Loaded:
     encoder: Any
     estimator: Any
+
+
+def _labels_as(run: Run) -> dict[str, Any]:
+    return {"task": run.facts["task"], "classes": run.facts["classes"]}
 
 
 def _with_columns(folder: Path) -> Run:

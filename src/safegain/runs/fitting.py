@@ -14,17 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from safegain.checkpoint import CheckpointError
 from safegain.encoding import TableEncoder
+from safegain.encoding.pictures import thumbnail
 from safegain.report import write_report
 from safegain.runs.folder import FACTS, REQUEST, Run, RunError, open_run
 from safegain.runs.request import Request
-from safegain.runs.saving import write_run
+from safegain.runs.saving import facts_of_rows, write_run
 from safegain.runs.settings import make_estimator
-from safegain.runs.shown import shown_rows
-from safegain.tables import Problem, read_problem
+from safegain.runs.shown import choose_examples, example_frame, nearest_trusted
+from safegain.tables import Problem, Wanted, read_problem
 
 CHECKPOINT = "checkpoint"
 
@@ -33,13 +35,10 @@ Say = Callable[[str], None]
 
 def fit_table(request: Request, folder: Path, *, say: Say, verbose: int) -> Run:
     """Fit what is asked for, and leave a finished run in `folder`, which must not hold anything yet."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        resumable = (folder / REQUEST).exists() and not (folder / FACTS).exists()
-        advice = f"go on with `safegain resume {folder}`, or " if resumable else ""
-        raise RunError(f"{folder}: is not empty; {advice}give another folder as --out")
+    check_empty(folder)
     problem = read_problem(request.wanted)
     make_estimator(problem.task, request.settings)  # what is wrong with it is said before anything is written
-    with _claimed(folder):
+    with claimed(folder), locked(folder):
         request.write(folder)
         return _finished(request, problem, folder, say=say, verbose=verbose)
 
@@ -50,7 +49,7 @@ def resume(folder: Path, *, say: Say, verbose: int) -> Run:
         say(f"{folder}: its fit has ended; there is nothing to go on with")
         return open_run(folder)
     request = Request.read(folder)
-    with _lock(folder):
+    with locked(folder):
         return _finished(request, read_problem(request.wanted), folder, say=say, verbose=verbose)
 
 
@@ -67,16 +66,18 @@ def _finished(request: Request, problem: Problem, folder: Path, *, say: Say, ver
     settings = {"checkpoint": folder / CHECKPOINT, **request.settings}
     estimator = make_estimator(task, settings, verbose=verbose, random_state=request.seed)
     estimator.fit(X, y, trusted=trusted, groups=groups)
-    say("Choosing the rows to show ...")
+    rows = facts_of_rows(estimator, X)
+    examples, neighbours = _shown(rows, X, wanted)
     write_run(
         folder,
         estimator,
-        X,
+        rows=rows,
         encoder=encoder,
-        facts=facts,
+        problem_facts=facts,
         ids=ids,
         groups=groups,
-        shown=lambda labels: shown_rows(labels, X, lambda: read_problem(wanted).table, encoder, request.seed),
+        examples=examples,
+        neighbours=neighbours,
         seconds=time.perf_counter() - began,
     )
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
@@ -87,11 +88,23 @@ def _finished(request: Request, problem: Problem, folder: Path, *, say: Say, ver
 def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarray]:
     """The encoder learns from weak rows alone: rows that are set aside for a certificate are then new to it too."""
     folder = str(Path(request.wanted.train).parent)
-    encoder = TableEncoder(problem.kinds, folder=folder, image_features=request.image_features)
+    features: Any = request.image_features  # the encoder checks it
+    encoder = TableEncoder(problem.kinds, folder=folder, image_features=features)
     weak = problem.table if problem.trusted is None else problem.table.take(np.flatnonzero(~problem.trusted))
     encoder.fit(weak.columns)
     del weak
     return encoder, encoder.transform(problem.table.columns)
+
+
+def _shown(rows: pd.DataFrame, X: np.ndarray, wanted: Wanted) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rows for report and page, and the trusted rows nearest to them."""
+    chosen = choose_examples(rows)
+    neighbours = nearest_trusted(X, chosen, np.flatnonzero(rows["trusted"].to_numpy()))
+    numbers = np.union1d(chosen, neighbours["neighbour"])
+    problem, folder = read_problem(wanted), Path(wanted.train).parent
+    images = [problem.table.columns[name] for name, kind in problem.kinds.items() if kind == "image"]
+    pictures = [thumbnail(images[0], int(row), folder) for row in numbers] if images else None
+    return example_frame(problem.table.columns, numbers, pictures), neighbours
 
 
 def _facts_of(request: Request, problem: Problem) -> dict[str, Any]:
@@ -101,29 +114,34 @@ def _facts_of(request: Request, problem: Problem) -> dict[str, Any]:
         "columns": dict(problem.kinds),
         "files": {"train": wanted.train, "trusted": wanted.trusted, "checked": list(wanted.checked)},
         "notes": list(problem.notes),
-        "seed": request.seed,
     }
 
 
+def check_empty(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        resumable = (folder / REQUEST).exists() and not (folder / FACTS).exists()
+        advice = f"go on with `safegain resume {folder}`, or " if resumable else ""
+        raise RunError(f"{folder}: is not empty; {advice}give another folder as --out")
+
+
 @contextmanager
-def _claimed(folder: Path) -> Iterator[None]:
+def claimed(folder: Path) -> Iterator[None]:
     """A folder of this run's own. Input that turns out wrong later leaves nothing; a kill or a full disk leaves all."""
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    with _lock(folder):
-        try:
-            yield
-        except ValueError as error:
-            if not isinstance(error, CheckpointError | RunError):
-                (folder / REQUEST).unlink(missing_ok=True)
-                shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-                if made:
-                    folder.rmdir()
-            raise
+    try:
+        yield
+    except ValueError as error:
+        if not isinstance(error, CheckpointError | RunError):
+            (folder / REQUEST).unlink(missing_ok=True)
+            shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+            if made:
+                shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 @contextmanager
-def _lock(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Nobody else is at work in the folder. The lock is on the folder itself, and ends with the process."""
     if not os.access(folder, os.W_OK):
         raise RunError(f"{folder}: cannot be written to; give another folder as --out")

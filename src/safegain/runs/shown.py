@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from safegain.runs.lot import by_lot
+
 SUSPICIOUS, OTHERS = 2000, 500  # rows shown for being suspicious, and for each of the other reasons
 MOST_TRUSTED = 20_000  # rows that neighbours are looked for among
 BLOCK_ROWS = 256
@@ -14,18 +16,17 @@ LONGEST = 2000  # characters of a value
 FEW_NUMBERS = 8  # of an array that are told
 
 
-def choose_examples(labels: pd.DataFrame, seed: int) -> np.ndarray:
+def choose_examples(labels: pd.DataFrame) -> np.ndarray:
     """Numbers of weak rows: the most suspicious, those of largest effect, some on which models differ, some at random.
 
     `labels` has columns trusted and suspicion, effect and disagrees, of all rows in order.
     """
-    random = np.random.default_rng(seed)
     weak = ~labels["trusted"].to_numpy()
     chosen = [
         _largest(labels["suspicion"].to_numpy(), weak, SUSPICIOUS),
         _largest(labels["effect"].to_numpy(), weak, OTHERS),
-        _drawn(np.flatnonzero(weak & labels["disagrees"].to_numpy()), random),
-        _drawn(np.flatnonzero(weak), random),
+        _drawn(np.flatnonzero(weak & labels["disagrees"].to_numpy())),
+        _drawn(np.flatnonzero(weak)),
     ]
     return np.unique(np.concatenate(chosen))
 
@@ -36,8 +37,8 @@ def _largest(values: np.ndarray, among: np.ndarray, most: int) -> np.ndarray:
     return rows[np.argsort(-values[rows], kind="stable")[:most]]
 
 
-def _drawn(rows: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    return random.choice(rows, min(OTHERS, len(rows)), replace=False)
+def _drawn(rows: np.ndarray) -> np.ndarray:
+    return rows[by_lot(rows)[:OTHERS]]
 
 
 def nearest_trusted(X: Any, rows: np.ndarray, trusted: np.ndarray, k: int = 3) -> pd.DataFrame:

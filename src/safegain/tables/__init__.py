@@ -1,7 +1,7 @@
 """From a user's files to columns, labels and trusted rows, and back to files that other programs can open."""
 
 from safegain.tables.bad_file import BadFile
-from safegain.tables.export import write_table
+from safegain.tables.export import print_table, write_table
 from safegain.tables.kinds import Kind
 from safegain.tables.problem import Problem, read_problem
 from safegain.tables.reading import read_table
@@ -19,6 +19,7 @@ __all__ = [
     "Task",
     "Values",
     "Wanted",
+    "print_table",
     "read_problem",
     "read_rows",
     "read_table",

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,12 +27,21 @@ def write_table(path: Path, columns: Mapping[str, Any]) -> None:
     writers = {".csv": _write_csv, ".parquet": _write_parquet, ".jsonl": _write_json_lines}
     if path.suffix.lower() not in writers:
         raise BadFile(f"{path}: cannot be written; give it one of the endings {' '.join(writers)}")
-    table = pa.table({str(name): _array(values) for name, values in columns.items()})
+    table = _table(columns)
     try:
         with written(path) as beside:
             writers[path.suffix.lower()](table, beside)
     except OSError as error:
         raise BadFile(f"{path}: cannot be written ({error.strerror or error}); choose another folder") from None
+
+
+def print_table(columns: Mapping[str, Any], stream: BinaryIO, *, as_json: bool) -> None:
+    """The same to a stream, as CSV or as JSON-lines."""
+    (_write_json_lines if as_json else _write_csv)(_table(columns), stream)
+
+
+def _table(columns: Mapping[str, Any]) -> pa.Table:
+    return pa.table({str(name): _array(values) for name, values in columns.items()})
 
 
 def _array(values: Any) -> pa.Array | pa.ChunkedArray:
@@ -43,7 +53,7 @@ def _array(values: Any) -> pa.Array | pa.ChunkedArray:
         return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
-def _write_csv(table: pa.Table, path: Path) -> None:
+def _write_csv(table: pa.Table, path: Path | BinaryIO) -> None:
     safe = {
         _harmless(pa.array([name]))[0].as_py(): _harmless(column)
         for name, column in zip(table.column_names, table.columns, strict=True)
@@ -64,7 +74,8 @@ def _write_parquet(table: pa.Table, path: Path) -> None:
     parquet.write_table(table, path)
 
 
-def _write_json_lines(table: pa.Table, path: Path) -> None:
-    with open(path, "w", encoding="utf-8") as file:
+def _write_json_lines(table: pa.Table, path: Path | BinaryIO) -> None:
+    with open(path, "wb") if isinstance(path, Path) else nullcontext(path) as file:
         for batch in table.to_batches(max_chunksize=10_000):
-            file.writelines(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in batch.to_pylist())
+            lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in batch.to_pylist())
+            file.writelines(f"{line}\n".encode() for line in lines)

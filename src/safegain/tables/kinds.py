@@ -115,7 +115,12 @@ def _kind_of_numbers(table: Table, name: str) -> str:
     lowest, highest = pc.min_max(column).as_py().values()
     if lowest == highest:
         return "constant"
-    counts = table.n_rows >= _FEWEST_COUNTED and lowest in (0, 1) and highest - lowest == table.n_rows - 1 and not column.null_count
+    counts = (
+        table.n_rows >= _FEWEST_COUNTED
+        and lowest in (0, 1)
+        and highest - lowest == table.n_rows - 1
+        and not column.null_count
+    )
     if counts and np.array_equal(column.to_numpy(), np.arange(lowest, highest + 1)):
         return "counter"
     return "number"

@@ -46,7 +46,11 @@ def read_problem(wanted: Wanted) -> Problem:
     groups = None if wanted.group is None else groups_in(train, wanted.group)
     table = features(columns, kinds)
     problem = Problem(table, kinds, y, trusted, ids, groups, form.task, (*notes, *left_out))
-    return problem if file is None else _join(problem, wanted, form, file)
+    if file is not None:
+        problem = _join(problem, wanted, form, file)
+    for checked in wanted.checked:
+        problem = _join(problem, replace(wanted, id=None), form, Path(checked), only_rows_of=train.n_rows)
+    return problem
 
 
 def _read_train(wanted: Wanted) -> Table:
@@ -85,8 +89,11 @@ def _trusted_by(marks: str, wanted: Wanted, train: Table, y: np.ndarray, task: T
     return trusted
 
 
-def _join(train: Problem, wanted: Wanted, form: LabelForm, path: Path) -> Problem:
-    """Trusted labels replace those of the rows of train that they name; rows that name none are added."""
+def _join(train: Problem, wanted: Wanted, form: LabelForm, path: Path, only_rows_of: int | None = None) -> Problem:
+    """Trusted labels replace those of the rows of train that they name; rows that name none are added.
+
+    `only_rows_of` is for a file of a review: each of its rows must be one of the first so many, those of train.
+    """
     roles = [name for name in (wanted.label, wanted.id, wanted.group) if name is not None]
     file = read_table(path, text=(*roles, *written_texts(train.kinds)))
     check_columns(file, wanted.label, wanted.id)
@@ -100,14 +107,18 @@ def _join(train: Problem, wanted: Wanted, form: LabelForm, path: Path) -> Proble
     if wanted.id is not None and train.ids is not None:
         ids = ids_in(file, wanted.id)
         row_of = rows_of_ids(ids, train.ids)
+    elif only_rows_of is not None:
+        check_columns(file, ROW)
+        row_of = rows_in(file, only_rows_of)
     elif ROW in file.columns:
         row_of = rows_in(file, n)
     else:
         row_of = np.full(file.n_rows, -1, dtype=np.int64)
     known, own = row_of >= 0, np.flatnonzero(row_of < 0)
-    y, trusted = np.concatenate([train.y, labels[own]]), np.arange(n + len(own)) >= n
+    before = np.zeros(n, bool) if train.trusted is None else train.trusted
+    y, trusted = np.concatenate([train.y, labels[own]]), np.concatenate([before, np.ones(len(own), bool)])
     y[row_of[known]], trusted[row_of[known]] = labels[known], True
-    note = f"Of {file.n_rows} trusted rows {known.sum()} are rows of the training file and {len(own)} are added to it."
+    note = f"{file.path}: {file.n_rows} trusted rows, {known.sum()} of them in the training file."
     joined = replace(train, y=y, trusted=trusted, notes=(*train.notes, note))
     if not len(own):
         return joined

@@ -10,7 +10,7 @@ import numpy as np
 from safegain.tables.bad_file import BadFile, listed
 from safegain.tables.kinds import Kind, as_kind
 from safegain.tables.reading import read_table
-from safegain.tables.roles import check_columns, ids_in
+from safegain.tables.roles import check_columns, groups_in, ids_in
 from safegain.tables.table import Table
 from safegain.tables.task import LabelForm, Task, check_classes, find_form, form_of, labels_in, missing_in
 
@@ -20,6 +20,7 @@ class RowsToUse:
     table: Table  # the feature columns that were asked for, in that order
     y: np.ndarray | None
     ids: np.ndarray | None
+    groups: np.ndarray | None
 
 
 def read_rows(
@@ -28,6 +29,7 @@ def read_rows(
     *,
     label: str | None = None,
     id: str | None = None,
+    group: str | None = None,
     task: Task | None = None,
     classes: Sequence[Any] | None = None,
 ) -> RowsToUse:
@@ -36,14 +38,16 @@ def read_rows(
     `task` and `classes` are those of the training rows: labels are then read as they were, and none may be new.
     """
     path = Path(path)
-    table = read_table(path, text=(*filter(None, (label, id)), *written_texts(kinds)))
-    check_columns(table, label, id)
+    table = read_table(path, text=(*filter(None, (label, id, group)), *written_texts(kinds)))
+    check_columns(table, label, id, group)
     y = None
     if label is not None:
         y = complete_labels(table, label, form_of(task, classes) or find_form(table, label, task)[0])
         if classes is not None:
             check_classes(table, label, y, classes, "correct it, or leave the row out")
-    return RowsToUse(features(table, kinds), y, None if id is None else ids_in(table, id))
+    ids = None if id is None else ids_in(table, id)
+    groups = None if group is None else groups_in(table, group)
+    return RowsToUse(features(table, kinds), y, ids, groups)
 
 
 def written_texts(kinds: Mapping[str, Kind]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Self, get_args
 
 from safegain.tables.kinds import KINDS, Kind
@@ -21,6 +22,8 @@ class Wanted:
     trusted : str or None
         A file with labels that can be trusted, or the column of train that is true where they can. A file that
         exists is meant before a column of the same name.
+    checked : tuple of str
+        Files of a review: `_row`, the number of a row of train, and its right label.
     id, group : str or None
         Columns that name a row, and that say to which group it belongs.
     task : "classes", "numbers" or None
@@ -34,6 +37,7 @@ class Wanted:
     train: str
     label: str
     trusted: str | None = None
+    checked: tuple[str, ...] = ()
     id: str | None = None
     group: str | None = None
     task: Task | None = None
@@ -57,10 +61,16 @@ class Wanted:
         if self.label in (self.id, self.group):
             raise ValueError(f"label: the column {self.label!r} is also the id or the group; name another")
 
+    @property
+    def files(self) -> list[Path]:
+        """All that is read, as far as it is there."""
+        named = (self.train, *((self.trusted,) if self.trusted else ()), *self.checked)
+        return [Path(name) for name in named if Path(name).exists()]
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """Of what `as_dict` gave, also after a round through JSON."""
-        return cls(**{**facts, "drop": tuple(facts.get("drop", ()))})
+        return cls(**{**facts, **{name: tuple(facts.get(name, ())) for name in ("checked", "drop")}})

@@ -1,0 +1,50 @@
+"""A fit that several processes share, each with its rows of a table of numbers: `torchrun ... -m safegain fit`."""
+
+import shutil
+import time
+from pathlib import Path
+
+from safegain.ranks import Ranks
+from safegain.report import write_report
+from safegain.runs.fitting import CHECKPOINT, check_empty, claimed
+from safegain.runs.folder import Run, open_run
+from safegain.runs.request import Request
+from safegain.runs.saving import facts_of_rows, write_run
+from safegain.runs.settings import make_estimator
+from safegain.shares import read_share
+
+
+def fit_shares(request: Request, folder: Path, ranks: Ranks, *, verbose: int) -> Run:
+    """The run has no rows to show, and no encoder: `safegain.load` gives an estimator of the table's numbers."""
+    wanted = request.wanted
+    beyond = {"--id": wanted.id, "--group": wanted.group, "--checked": wanted.checked, "a kind": wanted.kinds}
+    if said := [name for name, value in beyond.items() if value]:
+        raise ValueError(f"{said[0]}: is not known to a fit of several processes; they share a table of numbers")
+    if wanted.trusted is None:
+        raise ValueError("--trusted: several processes need the name of a column that is 1 where the label is right")
+    began = time.perf_counter()
+    task = wanted.task or "classes"
+    settings = {"checkpoint": folder / CHECKPOINT, **request.settings}
+    estimator = make_estimator(task, settings, verbose=verbose, random_state=request.seed)
+    share = read_share(Path(wanted.train), wanted.label, wanted.trusted, ranks)
+    check_empty(folder)
+    ranks.count(1)  # all have looked
+    with claimed(folder):
+        if ranks.rank == 0:
+            request.write(folder)
+        streamed = estimator.search_space == "free" and estimator.model in ("softmax", "ridge")
+        estimator.fit(share.X if streamed else share.X[:], share.y, trusted=share.trusted)
+        facts = {"label": wanted.label, "files": {"train": wanted.train, "trusted": wanted.trusted}}
+        write_run(
+            folder,
+            estimator,
+            rows=facts_of_rows(estimator),
+            problem_facts=facts,
+            seconds=time.perf_counter() - began,
+            ranks=ranks,
+        )
+        if ranks.rank == 0:
+            shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+            write_report(folder)
+        ranks.count(1)  # the report is there
+    return open_run(folder)
