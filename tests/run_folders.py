@@ -34,13 +34,13 @@ def make_run(
     else:
         given = random.normal(100, 15, n)
         suggested = given + random.normal(0, 20, n)
-    suspicion = np.where(suspicious, random.random(n), 0.0)
+    suspicion = np.where(suspicious, 1 - random.random(n) / 2, 0.0)
     labels = pd.DataFrame(
         {
             "row": np.arange(n),
             "id": [f"{(words or ['id'])[i % len(words or ['id'])]}-{i}" for i in range(n)],
             "given": given,
-            "corrected": np.where(suspicion > 0.5, suggested, given),
+            "corrected": np.where(suspicion > 0.75, suggested, given),
             "suggested": np.where(suspicious, suggested, None if task == "classes" else np.nan),
             "confidence": np.where(suspicious, random.random(n), 0.0),
             "weight": np.where(trusted, 1.0, random.random(n)),

@@ -39,7 +39,7 @@ class Steering:
 
 
 def of_rows(estimator: Any, X: Any) -> pd.DataFrame:
-    """effect, disagrees and digest of the rows of a fit, in two passes over them."""
+    """effect, disagrees, digest and, of numbers, what is expected, of the rows of a fit: in two passes over them."""
     rows, labels = estimator._rows(X, reset=False), estimator._labels
     if rows.shape[0] != len(labels):
         raise ValueError(f"X: has {rows.shape[0]} rows and the fit had {len(labels)}; pass the X of the fit")
@@ -47,16 +47,20 @@ def of_rows(estimator: Any, X: Any) -> pd.DataFrame:
     heard = estimator.trusted_ & ~estimator.set_aside_
     steering = trusted_steering(estimator.model_, rows, labels.numbers, heard, labels.ranks)
     effect, disagrees, first = np.zeros(len(labels)), np.zeros(len(labels), bool), 0
+    expected = None if labels.classes is not None else np.empty(len(labels))
     for block in row_blocks(rows, _most(estimator.model_, rows)):
         here = slice(first, first := first + block.shape[0])
         model = estimator.model_
         z, zdot = model.model.tangent(model.theta, model.inputs.rows(block), steering.gradient)
         z, zdot = z.double(), zdot.double()
         effect[here] = _effect(estimator, here, z, zdot, steering).numpy()
+        if expected is not None:
+            expected[here] = z[:, 0].numpy() * model.y_scale + model.y_mean
         if model is not estimator.reference_model_:
             disagrees[here] = _differ(z, estimator.reference_model_.outputs(block).double()).numpy()
     effect[estimator.trusted_] = 0.0
-    return pd.DataFrame({"effect": effect, "disagrees": disagrees, "digest": digests(rows)})
+    found = pd.DataFrame({"effect": effect, "disagrees": disagrees, "digest": digests(rows)})
+    return found if expected is None else found.assign(expected=expected)
 
 
 def trusted_steering(

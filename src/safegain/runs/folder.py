@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from safegain.runs import schema
 
 FORMAT = 1
+DOUBTFUL = 0.5  # suspicion above which a label is more likely wrong than right
 REQUEST, FACTS, MODEL = "request.json", "run.json", "model.safetensors"
 EXAMPLES, NEIGHBOURS, REPORT = "examples.parquet", "neighbours.parquet", "report.html"
 PART = re.compile(r"labels-([1-9]\d*)-of-([1-9]\d*)\.parquet", re.ASCII)
@@ -59,8 +60,8 @@ class Run:
 
     @cached_property
     def issues(self) -> pd.DataFrame:
-        """Weak rows whose label is suspicious, most suspicious first."""
-        found = self.labels[(self.labels["suspicion"] > 0) & ~self.labels["trusted"]]
+        """Weak rows whose label is more likely wrong than right, most suspicious first."""
+        found = self.labels[(self.labels["suspicion"] > DOUBTFUL) & ~self.labels["trusted"]]
         return found.sort_values(["suspicion", "confidence"], ascending=False, kind="stable", ignore_index=True)
 
     @cached_property

@@ -133,7 +133,8 @@ def _parts(estimator: Any, facts: pd.DataFrame, first_row: int, ids: Any, groups
         else:
             rows["given"] = values.take(pa.array(labels.numbers[here], mask=~known))
         rows["corrected"] = named(estimator.corrected_labels_[here], np.zeros(len(known), bool))
-        rows["suggested"] = named(other.suggested, suspicion == 0)
+        suggested = facts["expected"].to_numpy()[here] if "expected" in facts else other.suggested
+        rows["suggested"] = named(suggested, suspicion == 0)
         rows["confidence"], rows["weight"] = facts["confidence"].to_numpy()[here], estimator.sample_weight_[here]
         rows["suspicion"] = suspicion
         for name in ("trusted", "held_out", "set_aside"):

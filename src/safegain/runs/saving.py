@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from safegain.atomic import written
 from safegain.ranks import ALONE, Ranks
 from safegain.runs import effect, facts
-from safegain.runs.folder import EXAMPLES, FACTS, MODEL, NEIGHBOURS, PART, REQUEST, RunError
+from safegain.runs.doubt import suspicion_of_numbers
+from safegain.runs.folder import DOUBTFUL, EXAMPLES, FACTS, MODEL, NEIGHBOURS, PART, REQUEST, RunError
 from safegain.runs.label_table import suspected, write_labels
 from safegain.runs.model_state import Arrays, models_to_state
 from safegain.runs.objects import parameters_to_json, to_json
@@ -25,9 +26,21 @@ MODELS = ("raw", "raw+trusted", "trusted", "new")  # of a comparison, by number
 
 
 def facts_of_rows(estimator: Any, X: Any = None) -> pd.DataFrame:
-    """trusted, suspicion, confidence of every row of the fit; with X, its rows, also effect, disagrees and digest."""
+    """trusted, suspicion, confidence of every row of the fit; with X, its rows, also effect, disagrees and digest.
+
+    With X, numbers are doubted for being far from what the model expects, which is then suggested: weights and shifts
+    alone tell which ones are wrong, and not how far.
+    """
     found = suspected(estimator)
-    return found if X is None else pd.concat([found, effect.of_rows(estimator, X)], axis=1)
+    if X is None:
+        return found
+    seen = effect.of_rows(estimator, X)
+    if "expected" in seen:
+        labels = estimator._labels
+        off = np.abs(labels.given - seen["expected"].to_numpy())
+        doubted = suspicion_of_numbers(off, estimator.trusted_, labels.labelled & ~estimator.trusted_)
+        found = found.assign(suspicion=doubted, confidence=doubted)
+    return pd.concat([found, seen], axis=1)
 
 
 def save(estimator: Any, folder: str | PathLike, X: Any = None) -> None:
@@ -127,7 +140,7 @@ def _facts(
         "margins": facts.margins(estimator.safeness_),
         **told,
         "history": facts.plain(estimator.history_),
-        "n_suspicious": ranks.count((rows["suspicion"] > 0).sum()),
+        "n_suspicious": ranks.count((rows["suspicion"] > DOUBTFUL).sum()),
         "seed": int(seed) if isinstance(seed, int | np.integer) else None,
     }, arrays
 
