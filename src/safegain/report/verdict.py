@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safegain.report.comparing import Standing
-from safegain.report.words import chance, count, number
+from safegain.report.words import chance, count, cut, number
 
 TRAINED_ON = {
     "raw": "your labels as they are",
@@ -100,7 +100,7 @@ def certificate_words(certificate: dict[str, Any], numbers: bool) -> list[str]:
 
 def evidence(entry: dict[str, Any], numbers: bool) -> str:
     """The rows behind a claim: where only one of the two was right, or one was closer."""
-    rows = f"Of the {entry['n']:,} rows" + ("" if entry["name"] == "all rows" else f" ({entry['name']})")
+    rows = f"Of the {entry['n']:,} rows" + ("" if entry["name"] == "all rows" else f" ({cut(entry['name'], 60)})")
     won, lost = f"{entry['won']:,}", f"{entry['lost']:,}"
     if entry["measure"] == "error":
         return f"{rows}, the new model alone was right on {won}, the reference alone on {lost}."
@@ -110,7 +110,7 @@ def evidence(entry: dict[str, Any], numbers: bool) -> str:
 def _amount(value: float, entry: dict[str, Any]) -> str:
     if entry["measure"] == "error":
         return f"{number(100 * value, 2)} of 100 rows"
-    return f"{number(value)} in {entry['measure'].replace('_', ' ')}"
+    return f"{number(value)} in {cut(entry['measure'], 60).replace('_', ' ')}"
 
 
 def _advice(outcome: str, facts: dict[str, Any], run: str) -> list[Advice]:
