@@ -228,6 +228,16 @@ def test_a_tolerance_and_a_limit_of_many_rows_are_said(tmp_path):
     assert "models trained in the new way, not for this one alone" in text
 
 
+def test_a_certificate_by_another_measure_does_not_speak_of_mistakes(tmp_path):
+    folder = make_run(tmp_path / "run")
+    certificate = json.loads((folder / "run.json").read_text())["certificate"]
+    certificate["entries"].append({**certificate["entries"][0], "measure": "brier", "p_value": 0.002})
+    text = page(change(folder, certificate=certificate)).text
+    assert "The new model does better, by every measure that was asked for, than" in text
+    assert "It passed all 2 tests" in text
+    assert "its gain is at least 0.04 in brier" in text
+
+
 def test_ranges_are_exact_binomial_intervals():
     for k, n in [(0, 7), (3, 30), (30, 30), (120, 1000)]:
         known = binomtest(k, n).proportion_ci(0.95, method="exact")

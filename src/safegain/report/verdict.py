@@ -39,14 +39,17 @@ def verdict(facts: dict[str, Any], standings: list[Standing], later: list[dict[s
     if found.get("reference") in TRAINED_ON:
         reference = f"a model trained on {TRAINED_ON[found['reference']]}"
     numbers = facts.get("task") == "numbers"
-    better = "is closer to the truth than" if numbers else "makes fewer mistakes than"
+    certificate = facts.get("certificate")
+    measures = {entry["measure"] for entry in (certificate or {}).get("entries") or []}
+    better = "does better, by every measure that was asked for, than"
+    if measures == {"error"} or (numbers and len(measures) == 1):
+        better = "is closer to the truth than" if numbers else "makes fewer mistakes than"
     headline = {
         "improved": f"The new model {better} {reference}, and that is certified.",
         "safe": f"On the trusted rows at hand, the new model is not worse than {reference}.",
         "fell back": f"No gain could be shown, so nothing was changed: you have {reference}.",
         "unknown": "This run says nothing about how its model compares.",
     }[outcome]
-    certificate = facts.get("certificate")
     grounds = [] if certificate is None else certificate_words(certificate, numbers)
     if outcome != "improved" and not (certificate or {}).get("certified"):
         compared = f"the {standings[0].n:,} trusted rows" if standings else "the rows"
