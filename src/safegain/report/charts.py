@@ -40,7 +40,7 @@ def models_chart(standings: Sequence[Standing]) -> Markup:
         ax.set_xlabel(axis)
         ax.margins(x=0.08)
         if not right:
-            ax.set_xlim(left=0)
+            ax.set_xlim(0, 1.08 * max(standing.value for standing in standings) or 1)
         told = [f"{s.words}{f' ({s.role})' if s.role == 'reference' else ''}: {s.told}" for s in standings]
         unit = "rows right of 100" if right else "typical error"
         return sheet.svg("The models side by side", f"{unit.capitalize()}. {'; '.join(told)}.")
@@ -106,7 +106,7 @@ def panels_chart(panels: Sequence[Panel]) -> Markup:
             ax.set_xticklabels(["0", "½", "1"] if line == lines - 1 or i + columns >= len(panels) else [])
             ax.spines["left"].set_visible(False)
             ax.grid(axis="y")
-            ax.text(0, 1.22, sheet.word(panel.name, int(width / LETTER)), transform=ax.transAxes, weight="bold")
+            ax.text(0, 1.27, sheet.word(panel.name, int(width / LETTER)), transform=ax.transAxes, weight="bold")
             ax.text(0, 1.06, count(panel.n, "row"), transform=ax.transAxes, color=QUIET, size=9)
         sheet.figure.text(0.5, 4 / sheet.height, "what is left of the label as given", ha="center", color=QUIET)
         told = [

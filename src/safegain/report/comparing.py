@@ -42,7 +42,7 @@ def standings(facts: dict[str, Any]) -> list[Standing]:
             ends = 100 * (1 - most), 100 * (1 - least)
         else:
             continue
-        found.append(Standing(name, MODELS.get(name, name), model.get("role"), n, value, ends, loss))
+        found.append(Standing(name, MODELS.get(name) or cut(name, 60), model.get("role"), n, value, ends, loss))
     return found
 
 

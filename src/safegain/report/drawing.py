@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from safegain.report.words import cut
+from safegain.report.words import cleaned, cut
 
 INK, QUIET, LINE, PAPER, OLD, NEW = "#010101", "#020202", "#030303", "#040404", "#050505", "#060606"
 _VARIABLES = {INK: "ink", QUIET: "quiet", LINE: "line", PAPER: "paper", OLD: "old", NEW: "new"}
@@ -80,7 +80,7 @@ class Drawing:
             '<svg role="img" aria-labelledby="{0}-title {0}-text" viewBox="0 0 {1} {2:g}" '
             'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
             '<title id="{0}-title">{3}</title><desc id="{0}-text">{4}</desc>{5}</svg>'
-        ).format(self.name, WIDTH, self.height, title, description, Markup(body))
+        ).format(self.name, WIDTH, self.height, cleaned(title), cleaned(description), Markup(body))
 
     def _tag(self, found: re.Match[str]) -> str:
         tag = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{self.name}-", found[0])

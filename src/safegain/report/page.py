@@ -18,7 +18,7 @@ from safegain.report.rows import most_suspicious
 from safegain.report.searching import candidates, walk
 from safegain.report.trust import matrix, panels, shifts
 from safegain.report.verdict import certificate_words, verdict
-from safegain.report.words import MISSING, cleaned, count, cut, label, listed, number, of_100
+from safegain.report.words import cleaned, count, cut, label, listed, number, of_100
 from safegain.runs import Run, open_run
 from safegain.runs.folder import REPORT
 
@@ -125,7 +125,6 @@ def _environment() -> Environment:
         "listed": listed,
         "count": count,
     }
-    environment.globals["MISSING"] = MISSING
     return environment
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from safegain.report.words import MODELS, is_number
+from safegain.report.words import MODELS, cut, is_number
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,6 @@ class Walk:
 
 @dataclass(frozen=True)
 class Entry:
-    name: str
     words: str
     loss: float
     mistakes: float | None
@@ -50,10 +49,10 @@ def walk(facts: dict[str, Any]) -> Walk | None:
 
 
 def candidates(facts: dict[str, Any]) -> list[Entry]:
+    records = [(str(record["candidate"]), record) for record in _records(facts) if "candidate" in record]
     return [
-        Entry(str(r["candidate"]), MODELS.get(r["candidate"], str(r["candidate"])), r["rank_loss"], r.get("mistakes"))
-        for r in _records(facts)
-        if "candidate" in r
+        Entry(MODELS.get(name) or cut(name, 60), record["rank_loss"], record.get("mistakes"))
+        for name, record in records
     ]
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safegain.report.comparing import Standing
-from safegain.report.words import chance, count, number
+from safegain.report.words import chance, count, cut, number
 
 TRAINED_ON = {
     "raw": "your labels as they are",
@@ -39,14 +39,17 @@ def verdict(facts: dict[str, Any], standings: list[Standing], later: list[dict[s
     if found.get("reference") in TRAINED_ON:
         reference = f"a model trained on {TRAINED_ON[found['reference']]}"
     numbers = facts.get("task") == "numbers"
-    better = "is closer to the truth than" if numbers else "makes fewer mistakes than"
+    certificate = facts.get("certificate")
+    measures = {entry["measure"] for entry in (certificate or {}).get("entries") or []}
+    better = "does better, by every measure that was asked for, than"
+    if measures == {"error"} or (numbers and len(measures) == 1):
+        better = "is closer to the truth than" if numbers else "makes fewer mistakes than"
     headline = {
         "improved": f"The new model {better} {reference}, and that is certified.",
         "safe": f"On the trusted rows at hand, the new model is not worse than {reference}.",
         "fell back": f"No gain could be shown, so nothing was changed: you have {reference}.",
         "unknown": "This run says nothing about how its model compares.",
     }[outcome]
-    certificate = facts.get("certificate")
     grounds = [] if certificate is None else certificate_words(certificate, numbers)
     if outcome != "improved" and not (certificate or {}).get("certified"):
         compared = f"the {standings[0].n:,} trusted rows" if standings else "the rows"
@@ -100,7 +103,7 @@ def certificate_words(certificate: dict[str, Any], numbers: bool) -> list[str]:
 
 def evidence(entry: dict[str, Any], numbers: bool) -> str:
     """The rows behind a claim: where only one of the two was right, or one was closer."""
-    rows = f"Of the {entry['n']:,} rows" + ("" if entry["name"] == "all rows" else f" ({entry['name']})")
+    rows = f"Of the {entry['n']:,} rows" + ("" if entry["name"] == "all rows" else f" ({cut(entry['name'], 60)})")
     won, lost = f"{entry['won']:,}", f"{entry['lost']:,}"
     if entry["measure"] == "error":
         return f"{rows}, the new model alone was right on {won}, the reference alone on {lost}."
@@ -110,7 +113,7 @@ def evidence(entry: dict[str, Any], numbers: bool) -> str:
 def _amount(value: float, entry: dict[str, Any]) -> str:
     if entry["measure"] == "error":
         return f"{number(100 * value, 2)} of 100 rows"
-    return f"{number(value)} in {entry['measure'].replace('_', ' ')}"
+    return f"{number(value)} in {cut(entry['measure'], 60).replace('_', ' ')}"
 
 
 def _advice(outcome: str, facts: dict[str, Any], run: str) -> list[Advice]:
