@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
+from tests.run_folders import make_run
 
 from safegain.review import create_app, import_decisions
 from safegain.review.finish import free_name
@@ -25,7 +26,6 @@ from safegain.review.refit import Refit
 from safegain.review.words import time_left
 from safegain.runs.folder import RunError, open_run
 from safegain.runs.lot import by_lot
-from tests.run_folders import make_run
 
 TOKEN, ADDRESS = "a-token", "http://127.0.0.1:8123"
 HEADERS = {"X-Safegain-Token": TOKEN}
