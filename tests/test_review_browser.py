@@ -238,6 +238,37 @@ def test_grid_filters_search_help_and_finish(tmp_path, open_tab):
     assert frame.trusted.sum() == 60
 
 
+FIT = """
+import shutil, sys, time
+print("fitting: 3 of 9 candidates", flush=True)
+time.sleep(2)
+shutil.copytree(sys.argv[1], sys.argv[sys.argv.index("--out") + 1])
+"""
+
+
+def test_fit_again_from_the_page(tmp_path, open_tab, monkeypatch):
+    folder = make_run(tmp_path / "run")
+    start = subprocess.Popen
+
+    def popen(command, **settings):
+        return start([sys.executable, "-c", FIT, str(folder), *command[4:]], **settings)
+
+    with serving(folder) as url:
+        tab = open_tab(url)
+        tab.press("a", "a")
+        tab.saved(2)
+        monkeypatch.setattr("safegain.review.refit.subprocess.Popen", popen)
+        tab.press("f")
+        tab.page.click("#refit")
+        tab.page.wait_for_selector("#verdicts pre:has-text('3 of 9')")
+        assert tab.page.is_disabled("#refit")
+        tab.page.wait_for_selector("#verdicts h3:has-text('After your checks')")
+        assert tab.page.locator("#verdicts p:has-text('Certified at level')").count() == 2
+        shot(tab, "fitted")
+        assert tab.page.is_enabled("#refit")
+        assert tab.wrong == []
+
+
 def test_a_number_is_typed(tmp_path, open_tab):
     folder = make_run(tmp_path / "run", task="numbers")
     with serving(folder) as url:
