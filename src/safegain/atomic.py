@@ -1,4 +1,4 @@
-"""A file that appears whole or not at all."""
+"""Files that appear whole or not at all."""
 
 import os
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ def written(file: Path) -> Iterator[Path]:
     beside = file.with_name(f"{file.name}.part")
     try:
         yield beside
-        with open(beside, "rb+") as done:
-            os.fsync(done.fileno())
+        with open(beside, "rb+") as whole:
+            os.fsync(whole.fileno())
         os.replace(beside, file)
     finally:
         beside.unlink(missing_ok=True)

@@ -110,6 +110,6 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_parquet(path: Path, without: tuple[str, ...] = ()) -> pd.DataFrame:
     try:
         names = [name for name in pq.read_schema(path).names if name not in without]
-        return pq.read_table(path, columns=names).to_pandas(integer_object_nulls=True)
+        return pq.read_table(path, columns=names).to_pandas()
     except (OSError, pa.ArrowException) as error:
         raise RunError(f"{path}: is damaged or missing ({str(error).splitlines()[0]}); fit again") from None
