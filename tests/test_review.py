@@ -3,6 +3,7 @@
 import contextlib
 import json
 import shlex
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -19,10 +20,11 @@ import pytest
 from starlette.testclient import TestClient
 from tests.run_folders import make_run
 
-from safegain.review import create_app, import_decisions
+from safegain.review import create_app, import_decisions, serve
 from safegain.review.finish import free_name
 from safegain.review.ledger import Decision, Ledger, Stale
 from safegain.review.refit import Refit
+from safegain.review.server import _listening
 from safegain.review.words import time_left
 from safegain.runs.folder import RunError, open_run
 from safegain.runs.lot import by_lot
@@ -638,6 +640,16 @@ def test_import_of_a_file(folder, client, monkeypatch):
     assert client.post("/api/import", content=b"{").status_code == 400
     monkeypatch.setattr("safegain.review.app.LARGEST_IMPORT", 1000)
     assert client.post("/api/import", content=b"[" * 1001).status_code == 413
+
+
+def test_a_port_that_is_taken_is_told_and_a_free_one_found(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ValueError, match=f"port {port}: cannot be used"):
+            serve(folder, port=port, announce=print)
+    with _listening(0, folder) as usual, _listening(0, folder) as other:
+        assert usual.getsockname()[0] == other.getsockname()[0] == "127.0.0.1"
+        assert usual.getsockname() != other.getsockname()
 
 
 def test_a_million_labels(tmp_path):

@@ -128,6 +128,13 @@ function show() {
   else showRow(row);
 }
 
+function turn(to) {
+  view = to;
+  at = Math.min(at, Math.max(0, rows.length - 1));
+  window.scrollTo(0, 0);
+  show();
+}
+
 function showRow(row) {
   $("main").replaceChildren(single({ ...row, ...details.get(row.row), state: row.state }, about, act));
   focus($("main"));
@@ -143,7 +150,7 @@ function showRow(row) {
 
 function showGrid() {
   const grid = el("div", { class: "grid", role: "group", "aria-label": "Rows" },
-    ...rows.map((row, place) => card(row, place === at, () => { [at, view] = [place, "single"]; show(); })));
+    ...rows.map((row, place) => card(row, place === at, () => { at = place; turn("single"); })));
   const button = more ? el("button", { class: "more", click: () => trying(() => load(false)).then(show) }, "More rows") : null;
   $("main").replaceChildren(grid, ...(button ? [button] : []));
   focus(grid.children[at]);
@@ -296,7 +303,7 @@ function columns() {
 
 const KEYS = {
   a: act.accept, k: act.keep, s: act.skip, z: undo, Backspace: undo, j: () => go(1), ArrowRight: () => go(1), ArrowLeft: () => go(-1),
-  g: () => { view = view === "grid" ? "single" : "grid"; at = Math.min(at, Math.max(0, rows.length - 1)); show(); },
+  g: () => turn(view === "grid" ? "single" : "grid"),
   o: () => $("other")?.focus(),
   f: openFinish,
   "/": () => $("filters").search.focus(),

@@ -78,6 +78,9 @@ class Rows:
         self._ids = self._frame["id"].astype(str).to_numpy() if "id" in self._frame else None
         self._searched = pa.array(self._searched_texts(), pa.large_string())
         self.orders = self._orders(run, weak)
+        self._ranks = {name: np.full(len(self.numbers), -1) for name in self.orders}
+        for name, order in self.orders.items():
+            self._ranks[name][order] = np.arange(len(order))
         trusted = run.labels[run.labels["row"].isin(self._near.neighbours)]
         self._trusted = dict(zip(trusted["row"], self.vocabulary.codes(trusted["given"]), strict=True))
         self._trusted_ids = dict(zip(trusted["row"], trusted["id"], strict=True)) if "id" in trusted else {}
@@ -128,10 +131,8 @@ class Rows:
 
     def after(self, order: str, row: int, selected: np.ndarray) -> np.ndarray:
         """Those of `selected` that follow `row` in the order, whether or not it is still one of them."""
-        rank = np.full(len(self.numbers), -1)
-        rank[self.orders[order]] = np.arange(len(self.orders[order]))
         place = self.place.get_indexer([row])[0]
-        return selected[rank[selected] > (rank[place] if place >= 0 else -1)]
+        return selected if place < 0 else selected[self._ranks[order][selected] > self._ranks[order][place]]
 
     def summary(self, place: int) -> dict[str, Any]:
         """A row as a list shows it, texts cut."""

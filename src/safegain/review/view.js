@@ -39,7 +39,7 @@ function values(pairs) {
   return el("dl", { class: "values" }, ...lines);
 }
 
-const name = (row) => [`Row ${row.row}`, row.id == null ? null : el("bdi", { class: "id" }, row.id)];
+const name = (row) => [`Row ${row.row} `, row.id == null ? null : el("bdi", { class: "id" }, row.id)];
 
 // One row, its choices, and the trusted rows nearest to it.
 export function single(row, about, act) {
