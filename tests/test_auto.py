@@ -4,6 +4,7 @@ import copy
 import pickle
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -30,8 +31,10 @@ from safegain.certifying import Certify
 from safegain.comparison import certify
 from safegain.evidence import (
     PENALTIES,
+    Basis,
     Calibration,
     Evidence,
+    Features,
     Known,
     calibrate,
     choose_features,
@@ -39,7 +42,16 @@ from safegain.evidence import (
     most_likely_transition,
     posterior,
 )
-from safegain.kernel import MOST_LANDMARKS, MOST_WORK, KernelRidge, kernel_features, kernel_rows, n_landmarks
+from safegain.kernel import (
+    FITTED_ROWS,
+    LANDMARKS_OF_MANY,
+    MOST_LANDMARKS,
+    MOST_WORK,
+    Kernel,
+    KernelRidge,
+    kernel_rows,
+    n_landmarks,
+)
 from safegain.losses import CrossEntropy as RowCrossEntropy
 from safegain.lower import LowerLevel
 from safegain.methods.noise_layer import corrected_loss
@@ -63,6 +75,10 @@ def pair_noise(k, wrong):
 
 
 # --- the kernel ---------------------------------------------------------------------------------------------------
+
+
+def kernel_features(rows, landmarks, width):
+    return Kernel.of(rows[landmarks], width).features(rows)
 
 
 def refits(F, Y, fitted, penalty):
@@ -136,10 +152,11 @@ def test_rows_that_are_all_alike():
 
 def test_landmarks_stay_within_memory():
     assert [n_landmarks(n) for n in (1, 50, 2000, 10_000)] == [1, 50, 2000, 2000]
-    for n in (10**5, 10**6, 2 * 10**6):
+    for n in (10**4, FITTED_ROWS):
         assert 100 <= n_landmarks(n) <= MOST_LANDMARKS
         assert n * n_landmarks(n) ** 2 <= MOST_WORK
-    assert n_landmarks(10**8) == 100
+    assert n_landmarks(FITTED_ROWS + 1) == n_landmarks(10**8) == LANDMARKS_OF_MANY
+    assert FITTED_ROWS * LANDMARKS_OF_MANY**2 <= MOST_WORK
 
 
 # --- the evidence -------------------------------------------------------------------------------------------------
@@ -209,20 +226,20 @@ def test_posterior_by_hand():
 
 
 def blobs(n=500, n_trusted=60, wrong=0.4, seed=0):
-    """(F, known, true classes, targets, calibrating): three blobs; the last rows are trusted, half of them targets."""
+    """(features, known, true classes, targets, calibrating): three blobs; the last rows are trusted."""
     X, true = make_blobs(n + n_trusted, centers=[[0, 0], [4, 0], [0, 4]], random_state=seed)
     rng, trusted = np.random.RandomState(seed), np.arange(n + n_trusted) >= n
     given = np.where(trusted | (rng.rand(len(true)) >= wrong), true, (true + rng.randint(1, 3, len(true))) % 3)
     given[:50] = -1
     known = Known(torch.from_numpy(given), torch.from_numpy(trusted), 3)
     calibrating = torch.arange(len(true)) >= n + n_trusted // 2
-    features = kernel_features(kernel_rows(X), np.arange(0, len(true), 4), 2.0)
+    features = Features(X, Basis(2.0, np.arange(0, len(true), 4), np.arange(len(true))))
     return features, known, true, known.labelled & ~calibrating, calibrating
 
 
 def test_evidence_corrects_the_labels():
     F, known, true, targets, calibrating = blobs()
-    kept = F.clone(), known.y.clone()
+    kept = F.F.clone(), known.y.clone()
     found = find_evidence(F, known, targets, calibrating)
     weak = ((known.y >= 0) & ~known.trusted).numpy()
     flipped = weak & (known.y.numpy() != true)
@@ -238,7 +255,7 @@ def test_evidence_corrects_the_labels():
     assert found.loss == pytest.approx(float(judged), abs=1e-4)  # rows that are no targets predict themselves honestly
     again = find_evidence(F, known, targets, calibrating)
     assert torch.equal(again.Q, found.Q)
-    assert torch.equal(kept[0], F)
+    assert torch.equal(kept[0], F.F)
     assert torch.equal(kept[1], known.y)
     part = found.of(torch.tensor([3, 500]))
     assert torch.equal(part.Q, found.Q[[3, 500]])
@@ -247,7 +264,7 @@ def test_evidence_corrects_the_labels():
 
 def test_no_row_is_its_own_evidence():
     _, known, _, targets, calibrating = blobs(60, 40)
-    strangers = torch.eye(100)  # features that no two rows share
+    strangers = SimpleNamespace(F=torch.eye(100), basis=Basis(1.0, np.arange(100), np.arange(100)))  # none are shared
     log_p = find_evidence(strangers, known, targets, calibrating).log_p
     np.testing.assert_allclose(log_p, log_p[:1].expand(100, 3), atol=1e-4)
 
@@ -278,19 +295,19 @@ def test_calibrating_rows_only_calibrate(monkeypatch):
 
 
 def test_the_width_suits_the_rows(monkeypatch):
-    rng, widths = np.random.RandomState(0), []
-    plain = kernel_features
+    rng, tried = np.random.RandomState(0), []
     monkeypatch.setattr(
-        safegain.evidence, "kernel_features", lambda X, L, width: widths.append(width) or plain(X, L, width)
+        safegain.evidence, "Kernel", SimpleNamespace(of=lambda L, width: tried.append(width) or Kernel.of(L, width))
     )
     trusted = torch.arange(500) >= 400
 
     def chosen(X, y):
         known = Known(torch.from_numpy(y), trusted, 2)
-        F = choose_features(X, known, ~trusted, trusted, np.random.RandomState(0))
-        assert F.shape[0] == 500
-        assert widths[-4:-1] == list(safegain.evidence.WIDTHS)
-        return widths[-1]
+        features = choose_features(X, known, ~trusted, trusted, np.random.RandomState(0))
+        assert tried[-3:] == list(safegain.evidence.WIDTHS)
+        assert features.F.shape[0] == 500
+        assert tried[-1] == features.basis.width
+        return features.basis.width
 
     board, cloud = rng.uniform(0, 4, size=(500, 2)), rng.randn(500, 30)
     assert chosen(board, np.floor(board).sum(axis=1).astype(int) % 2) == 0.5  # a chessboard of sixteen fields
@@ -1028,11 +1045,17 @@ def test_a_search_that_falls_back_to_its_reference_reports_the_references_losses
     assert min(each.margin for each in fitted.safeness_.sets) > 0  # the trusted rows taught it, and not the raw model
 
 
-def test_no_bar_is_drawn_where_there_is_no_outer_loop(capsys):
+@pytest.mark.parametrize(
+    ("search_space", "n_trusted", "stages"), [("auto", 100, "8/8"), ("auto", 20, "3/3"), ("free", 100, "1/1")]
+)
+def test_a_bar_shows_the_stages_or_the_steps(capsys, search_space, n_trusted, stages):
     X, y = load_digits(return_X_y=True)
-    trusted = np.arange(300) < 100
-    settings = {"n_outer": 1, "verbose": 1, "random_state": 0}
-    PGSClassifier("softmax", **settings).fit(X[:300], y[:300], trusted=trusted)
-    assert "searching" not in capsys.readouterr().out
-    PGSClassifier("softmax", search_space="free", **settings).fit(X[:300], y[:300], trusted=trusted)
-    assert "searching" in capsys.readouterr().out
+    X, trusted = X[:300], np.arange(300) < n_trusted
+    noisy = np.where(trusted | (np.random.RandomState(0).rand(300) < 0.6), y[:300], (y[:300] + 1) % 10)
+    settings = {"search_space": search_space, "n_outer": 1, "random_state": 0}
+    PGSClassifier("softmax", **settings).fit(X, noisy, trusted=trusted)
+    assert capsys.readouterr().out == ""
+    PGSClassifier("softmax", verbose=1, **settings).fit(X, noisy, trusted=trusted)
+    shown = capsys.readouterr().out
+    assert "searching" in shown
+    assert stages in shown

@@ -20,6 +20,7 @@ from safegain.residual_space import Curve, ResidualCurve
 from safegain.safeness import Bootstrap
 from safegain.selection import Candidate, Selection, Standing
 from safegain.solvers import ClosedForm
+from safegain.stages import Stages
 from safegain.training import Data, Settings
 
 ANY = Curve(level=0.6, cutoff=1.5, power=1.7, sharpness=5.0, shrink=0.4, wariness=0.3).parameters  # inside the cube
@@ -257,11 +258,11 @@ def test_rows_without_a_label(missing):
 def test_compared_rows_are_not_seen_before():
     X, y, _, _ = made_up()
     data, settings = problem_of(X, y, 300, 60)
-    stacked = _stack(data, settings, np.random.RandomState(0))
+    stacked = _stack(data, settings, np.random.RandomState(0), torch.Generator().manual_seed(0))
     fold = torch.arange(60) < 12
 
     def first_curve(stacked):
-        return _cross_validated(stacked, [fold], np.random.RandomState(0), ())[1][0]
+        return _cross_validated(stacked, [fold], Stages(1, np.random.RandomState(0), torch.Generator()), ())[1][0]
 
     def with_labels_of(rows):
         base = stacked.base + 9.0 * torch.cat([torch.zeros(300), rows])

@@ -11,14 +11,16 @@ rows. Where it does not, the reference itself is handed back.
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
+from safegain.checkpoint import Checkpoint
 from safegain.configure import make_solver
-from safegain.evidence import Known, choose_features, find_evidence
+from safegain.evidence import Basis, Evidence, Features, Known, choose_basis, find_evidence
 from safegain.inputs import Rows, join_rows
 from safegain.losses import CrossEntropy
 from safegain.lower import LowerLevel
@@ -30,11 +32,13 @@ from safegain.safeness import Safeness
 from safegain.search_space import Point
 from safegain.selection import Candidate, SafenessReport, SetMargin
 from safegain.splits import ENOUGH, hold_out
+from safegain.stages import Stages, Watch
 from safegain.trainers import RecipeTrainer, SolverTrainer, Trainer
 from safegain.training import Compared, Data, Outcome, Settings, upper_level
 
 REFERENCES = ("raw", "raw+trusted", "trusted")
 STRUCTURED = "structured"
+LATER_STAGES = ("kernel", "evidence", "refit", "last-evidence", "last-refit")  # after the references
 SHARE = 0.3  # of the evidence in class probabilities, before the held-out rows are asked
 CHANCE = 2.0  # standard errors by which the refit may seem worse than a reference that was chosen on the same rows
 
@@ -78,17 +82,22 @@ def auto_classification(
     reference: str,
     safeness: Safeness | None,
     random: np.random.RandomState,
+    checkpoint: Checkpoint | None = None,
+    watch: Watch | None = None,
 ) -> Outcome:
     """`recipe` trains the two-layer network; None means that the solver of the settings trains the model."""
     began = time.perf_counter()
+    generator = torch.Generator().manual_seed(random.randint(2**31))
+    rivals = REFERENCES if reference == "best" else (reference,)
+    trained = tuple(dict.fromkeys(("raw", *rivals)))
+    stages = Stages(len(trained) + len(LATER_STAGES), random, generator, checkpoint, watch)
     known, search, held = _known(data)
     X = join_rows([data.X, data.X_search, *([] if data.X_rank is None else [data.X_rank])])
-    trainer = _trainer(X, known, settings, recipe, random)
+    trainer = _trainer(X, known, settings, recipe, random, generator)
     weak = known.labelled & ~known.trusted
     parts = {"raw": weak, "raw+trusted": weak | search, "trusted": search}
-    rivals = REFERENCES if reference == "best" else (reference,)
     thetas = {
-        name: trainer.on_labels(_numbers(parts[name]), _numbers(held)) for name in dict.fromkeys(("raw", *rivals))
+        name: stages.tensor(name, partial(trainer.on_labels, _numbers(parts[name]), _numbers(held))) for name in trained
     }
     if min(held.sum(), search.sum()) < ENOUGH:
         kept = "raw+trusted" if reference == "best" else reference
@@ -98,9 +107,18 @@ def auto_classification(
 
     calibrating = _half(search, known, random)
     targets = known.labelled & ~held & ~calibrating
-    features = choose_features(X, known, targets, calibrating, random)
-    evidence = find_evidence(features, known, targets, calibrating)
-    thetas[STRUCTURED] = trainer.on_evidence(_numbers(~held), _numbers(held), evidence, SHARE)
+    basis = stages.tensors("kernel", lambda: choose_basis(X, known, targets, calibrating, random).tensors)
+    features = Features(X, Basis.from_tensors(basis))
+
+    def evidence_of(name: str, targets: Tensor, calibrating: Tensor) -> Evidence:
+        found = stages.tensors(name, lambda: find_evidence(features, known, targets, calibrating).tensors)
+        return Evidence.from_tensors(found)
+
+    def refit(name: str, rows: Tensor, stop_on: Tensor, share: float) -> Tensor:
+        return stages.tensor(name, lambda: trainer.on_evidence(rows, stop_on, evidence, share))
+
+    evidence = evidence_of("evidence", targets, calibrating)
+    thetas[STRUCTURED] = refit("refit", _numbers(~held), _numbers(held), SHARE)
 
     y, outputs = known.y[held], {name: trainer.outputs(theta, _numbers(held)) for name, theta in thetas.items()}
     standings = {name: Standing.of(z, y) for name, z in outputs.items()}
@@ -115,9 +133,9 @@ def auto_classification(
     if not wins:
         return _outcome(data, known, trainer, thetas, kept, None, report, history, standings)
     share = best_share(evidence.log_p[held], outputs[STRUCTURED].log_softmax(dim=1), y)
-    evidence = find_evidence(features, known, known.labelled & ~held, held)
+    evidence = evidence_of("last-evidence", known.labelled & ~held, held)
     everything, none = torch.arange(len(known.y)), torch.tensor([], dtype=torch.int64)
-    thetas[STRUCTURED] = trainer.on_evidence(everything, none, evidence, share)
+    thetas[STRUCTURED] = refit("last-refit", everything, none, share)
     history.append({"candidate": STRUCTURED, "share": share, "seconds": time.perf_counter() - began})
     return _outcome(data, known, trainer, thetas, kept, evidence.Q, report, history, standings)
 
@@ -142,9 +160,14 @@ def _known(data: Data) -> tuple[Known, Tensor, Tensor]:
 
 
 def _trainer(
-    X: Rows, known: Known, settings: Settings, recipe: Recipe | None, random: np.random.RandomState
+    X: Rows,
+    known: Known,
+    settings: Settings,
+    recipe: Recipe | None,
+    random: np.random.RandomState,
+    generator: torch.Generator,
 ) -> Trainer:
-    rows, generator = settings.inputs.rows(X), torch.Generator().manual_seed(random.randint(2**31))
+    rows = settings.inputs.rows(X)
     if recipe is not None:
         assert isinstance(settings.model, TwoLayer)
         return RecipeTrainer(rows, known, settings.model, recipe, generator)

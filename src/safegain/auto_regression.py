@@ -11,13 +11,14 @@ is kept is the mean of the folds' curves. Where it is a descent there is one fol
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
 from scipy.stats import fisher_exact
 from torch import Tensor
 
+from safegain.checkpoint import Checkpoint, Kept, Tensors
 from safegain.configure import make_engine, make_solver
 from safegain.hypergradient import Engine
 from safegain.inputs import join_rows
@@ -30,11 +31,13 @@ from safegain.safeness import Requirement
 from safegain.search_space import Point
 from safegain.selection import Candidate, SafenessReport, Selection, SetMargin, Standing
 from safegain.solvers import Solver
+from safegain.stages import Stages, Watch
 from safegain.training import Compared, Data, Outcome, Settings
 from safegain.upper import UpperLevel
 
 REFERENCES = ("raw", "raw+trusted", "trusted")
 STRUCTURED = "structured"
+LATER_STAGES = ("evidence", "references", "refit")  # after the folds
 FOLDS = 5  # of the trusted rows, for the comparison
 EVIDENCE_FOLDS = 3  # of all rows, for the residuals
 EVIDENCE_ROUNDS = 3  # of reweighting, at most
@@ -101,6 +104,8 @@ def auto_regression(
     reference: str = "best",
     random: np.random.RandomState,
     callbacks: Sequence[Callback] = (),
+    checkpoint: Checkpoint | None = None,
+    watch: Watch | None = None,
 ) -> AutoRegression:
     """Search, refit and compare; the reference itself where trusted rows do not say that the refit is better.
 
@@ -114,24 +119,28 @@ def auto_regression(
     """
     if reference not in (*REFERENCES, "best"):
         raise ValueError(f"reference: must be one of {[*REFERENCES, 'best']}, got {reference!r}")
-    stacked = _stack(data, settings, random)
+    generator = torch.Generator().manual_seed(random.randint(2**31))
+    stacked = _stack(data, settings, random, generator)
     folds = _comparison_folds(data, stacked.solver, random)
-    losses, curves, history = _cross_validated(stacked, folds, random, callbacks)
+    stages = Stages(len(folds) + len(LATER_STAGES), random, generator, checkpoint, watch)
+    losses, curves, history = _cross_validated(stacked, folds, stages, callbacks)
     everyone = torch.ones(stacked.n_trusted, dtype=torch.bool)
-    evidence, parameters = _evidence(stacked, everyone, random), torch.stack(curves).mean(dim=0)
+    made = stages.tensors("evidence", lambda: _evidence(stacked, everyone, random).tensors)
+    evidence, parameters = _Evidence.from_tensors(stacked, everyone, made), torch.stack(curves).mean(dim=0)
     doubted = evidence.doubts_labels
     standings, best = _standings(losses, folds, len(REFERENCES) if doubted else REFERENCES.index("trusted"))
     if not np.isfinite(standings["raw"]):
         found = f"its loss on trusted rows is {standings['raw']}"
         raise ValueError(f"lr_inner: training on the raw labels diverged, {found}; lower lr_inner, or scale X and y")
 
-    references = _references(stacked, everyone)
+    references = stages.tensors("references", lambda: _references(stacked, everyone))
     name = best if reference == "best" else reference
     n, base = stacked.n_weak, evidence.base[: stacked.n_weak]
     refits = doubted and standings[STRUCTURED] < standings[reference]
     if refits:
         point = evidence.space(parameters).point((parameters,))
-        theta, w, shifts = evidence.refit(point), point.w[:n], point.Q[:n]
+        theta = stages.tensor("refit", lambda: evidence.refit(point))
+        w, shifts = point.w[:n], point.Q[:n]
     else:
         theta, shifts = references[name], torch.zeros_like(base)
         w = stacked.weights(float(name != "trusted"), everyone)[:n]
@@ -193,6 +202,14 @@ class _Evidence:
     seen: Tensor  # (nt,) bool
     predicted: Tensor  # (n + nt,) each by a fit without that row
     scale: float  # root mean square of the seen trusted rows' residuals
+
+    @property
+    def tensors(self) -> Tensors:
+        return {"predicted": self.predicted, "scale": torch.tensor(self.scale, dtype=torch.float64)}
+
+    @classmethod
+    def from_tensors(cls, stacked: _Stacked, seen: Tensor, tensors: Tensors) -> "_Evidence":
+        return cls(stacked, seen, tensors["predicted"], float(tensors["scale"]))
 
     @property
     def residual(self) -> Tensor:
@@ -314,20 +331,28 @@ def _references(stacked: _Stacked, seen: Tensor) -> dict[str, Tensor]:
 
 
 def _cross_validated(
-    stacked: _Stacked, folds: list[Tensor], random: np.random.RandomState, callbacks: Sequence[Callback]
+    stacked: _Stacked, folds: list[Tensor], stages: Stages, callbacks: Sequence[Callback]
 ) -> tuple[Tensor, list[Tensor], list[Record]]:
     """Losses of references and refit on the trusted rows that a fold hides  # (4, nt); the curves; the searches."""
     losses = torch.full((len(REFERENCES) + 1, stacked.n_trusted), torch.nan, dtype=torch.float64)
     curves, history = [], []
     for number, unseen in enumerate(folds):
-        evidence = _evidence(stacked, ~unseen, random)
-        parameters, records = _search(evidence, random, callbacks)
-        refit = evidence.refit(evidence.space(parameters).point((parameters,)))
-        for row, theta in zip(losses, (*_references(stacked, ~unseen).values(), refit), strict=True):
-            row[unseen] = (stacked.predict(theta) - stacked.base)[stacked.n_weak :][unseen].double().square()
-        curves.append(parameters)
-        history += [{"fold": number, **record} for record in records]
+        fold = stages.run(f"fold-{number}", partial(_fold, stacked, unseen, stages.random, callbacks))
+        losses[:, unseen] = fold.tensors["losses"]
+        curves.append(fold.tensors["curve"])
+        history += [{"fold": number, **record} for record in fold.facts["history"]]
     return losses, curves, history
+
+
+def _fold(stacked: _Stacked, unseen: Tensor, random: np.random.RandomState, callbacks: Sequence[Callback]) -> Kept:
+    evidence = _evidence(stacked, ~unseen, random)
+    parameters, records = _search(evidence, random, callbacks)
+    refit = evidence.refit(evidence.space(parameters).point((parameters,)))
+    errors = [
+        (stacked.predict(theta) - stacked.base)[stacked.n_weak :][unseen].double()
+        for theta in (*_references(stacked, ~unseen).values(), refit)
+    ]
+    return Kept({"losses": torch.stack(errors).square(), "curve": parameters}, {"history": records})
 
 
 def _standings(losses: Tensor, folds: list[Tensor], n: int) -> tuple[dict[str, float], str]:
@@ -354,7 +379,7 @@ def _status(refits: bool, doubted: bool, reference: str, structured: float, floo
     return f"Fell back: {reason}, so this is the reference itself, trained on {told[reference]}."
 
 
-def _stack(data: Data, settings: Settings, random: np.random.RandomState) -> _Stacked:
+def _stack(data: Data, settings: Settings, random: np.random.RandomState, generator: torch.Generator) -> _Stacked:
     parts = [(data.X, data.y), (data.X_search, data.y_search)]
     if data.X_rank is not None and data.y_rank is not None:
         parts.append((data.X_rank, data.y_rank))
@@ -363,7 +388,7 @@ def _stack(data: Data, settings: Settings, random: np.random.RandomState) -> _St
     labelled = ~torch.isnan(y)
     base = torch.where(labelled, y, 0)
     lower = LowerLevel(settings.model, SquaredError(), X, base, max(settings.alpha, LEAST_ALPHA))
-    theta = settings.model.init(torch.Generator().manual_seed(random.randint(2**31)))
+    theta = settings.model.init(generator)
     solver = make_solver(
         settings.inner,
         lower,

@@ -2,6 +2,7 @@
 
     folder/run.json                      which run this is, and the state of its random generator when it began
     folder/step-7.rank-0-of-2.safetensors    the outer loop after step 7, with this rank's rows
+    folder/stage-refit.safetensors       what a run without an outer loop has reached: each of its stages (stages.py)
 
 Files appear whole or not at all (written beside, flushed to disk, renamed), and a step counts once every rank has
 written it; the step before it is kept until then. Tensors by row may be read by another number of ranks than wrote
@@ -14,7 +15,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from safegain.ranks import Ranks
 
 FORMAT = 1
 _NAME = re.compile(r"step-(\d+)\.rank-(\d+)-of-(\d+)\.safetensors")
+_WHOLE = re.compile(r"(step|stage)-.+\.safetensors")
+_LEFT_BY_A_KILL = re.compile(r".+\.part|\.tmp\w+")  # in the midst of writing, by us or by safetensors
 
 Tensors = dict[str, Tensor]
 
@@ -45,6 +48,14 @@ class Saved:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """A stage of a run in one process."""
+
+    tensors: Tensors
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     folder: Path
     random_state: np.random.RandomState  # as it was when the run began
@@ -55,8 +66,7 @@ class Checkpoint:
         # A file holds each tensor by itself: those that may share memory become copies, if they are small.
         tensors = {f"row.{key}": value.contiguous() for key, value in saved.by_row.items()}
         tensors |= {f"all.{key}": value.clone() for key, value in saved.shared.items()}
-        with _usable(self.folder), written(self.folder / name) as beside:
-            save_file(tensors, beside, metadata={"facts": json.dumps(saved.facts)})
+        self._write(self.folder / name, tensors, saved.facts)
         self.ranks.count(1)  # everyone has written
         for old, files in self._steps().items():
             if old[0] < step and self.ranks.rank == 0:
@@ -80,17 +90,39 @@ class Checkpoint:
             for name, here in counts.items()
         }
         with _opened(files[0]) as file:
-            shared = {key[4:]: file.get_tensor(key) for key in file.keys() if key.startswith("all.")}  # noqa: SIM118
+            shared = {key[4:]: file.get_tensor(key).clone() for key in file.keys() if key.startswith("all.")}  # noqa: SIM118
             return Saved(by_row, shared, json.loads(file.metadata()["facts"]))
+
+    def keep(self, name: str, stage: Kept) -> None:
+        # Views become tensors of their own, which is what a file holds.
+        tensors = {key: value.clone(memory_format=torch.contiguous_format) for key, value in stage.tensors.items()}
+        self._write(self._stage(name), tensors, stage.facts)
+
+    def kept(self, name: str) -> Kept | None:
+        if not self._stage(name).exists():
+            return None
+        with _opened(self._stage(name)) as file:
+            tensors = {key: file.get_tensor(key).clone() for key in file.keys()}  # noqa: SIM118
+            return Kept(tensors, json.loads(file.metadata()["facts"]))
 
     def remove(self) -> None:
         """The run has ended well, and its checkpoints with it."""
         self.ranks.count(1)  # nobody is still reading
         if self.ranks.rank == 0:
-            for files in self._steps().values():
-                for file in files.values():
+            for file in self.folder.iterdir():
+                if _WHOLE.fullmatch(file.name) or _LEFT_BY_A_KILL.fullmatch(file.name):
                     file.unlink()
             (self.folder / "run.json").unlink()
+
+    def _stage(self, name: str) -> Path:
+        return self.folder / f"stage-{name}.safetensors"
+
+    def _write(self, file: Path, tensors: Tensors, facts: dict[str, Any]) -> None:
+        with _usable(self.folder), written(file) as beside:
+            try:
+                save_file(tensors, beside, metadata={"facts": json.dumps(facts)})
+            except SafetensorError as error:  # its words for a full disk
+                raise OSError(str(error)) from error
 
     def _steps(self) -> dict[tuple[int, int], dict[int, Path]]:
         """(step, number of ranks) -> rank -> file"""
@@ -118,8 +150,12 @@ def opened_checkpoint(
             _lock(stack.enter_context(open(path / f"rank-{ranks.rank}.lock", "w")), path)
         ranks.count(1)  # nobody else is here
         with _usable(path):
-            begun = any(_NAME.fullmatch(file.name) for file in path.iterdir())
-            if ranks.rank == 0 and not (begun and manifest.exists()):
+            begun = any(_WHOLE.fullmatch(file.name) for file in path.iterdir())
+            if begun and not manifest.exists():
+                raise CheckpointError(
+                    f"checkpoint: {path} holds steps of a run but no run.json; remove it to start over"
+                )
+            if ranks.rank == 0 and not begun:
                 with written(manifest) as beside:
                     beside.write_text(json.dumps(_manifest(fingerprint, random)))
         ranks.count(1)  # the manifest is there
@@ -135,9 +171,13 @@ def _usable(folder: Path) -> Iterator[None]:
 
 
 def _manifest(fingerprint: str, random: np.random.RandomState) -> dict[str, Any]:
+    return {"format": FORMAT, "fingerprint": fingerprint, "random_state": random_state_as_json(random)}
+
+
+def random_state_as_json(random: np.random.RandomState) -> dict[str, Any]:
     state: Any = random.get_state(legacy=False)
     state["state"]["key"] = state["state"]["key"].tolist()
-    return {"format": FORMAT, "fingerprint": fingerprint, "random_state": state}
+    return dict(state)
 
 
 def _same_run(manifest: Path, fingerprint: str) -> np.random.RandomState:

@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from safegain.auto import auto_classification
 from safegain.auto_regression import auto_regression
+from safegain.checkpoint import Checkpoint
 from safegain.issues import Alternatives, other_classes, shifted_numbers
 from safegain.labels import Labels, classification_labels, regression_labels
 from safegain.outer import Callback
 from safegain.pgs import PGS
 from safegain.ranks import Ranks
 from safegain.splits import everywhere
+from safegain.stages import Watch
 from safegain.training import Data, Outcome, Settings, unless_unsafe, upper_level
 
 _PARAMETERS = """
@@ -90,10 +92,10 @@ _PARAMETERS = """
         Trusted rows kept from the search, to rank what it finds; none are kept if these are fewer than 20. None is
         0.5 for "auto" and 0.3 otherwise.
     checkpoint : path or None, default=None
-        A folder that the outer loop writes itself to after every step. A fit of the same rows with the same settings
-        goes on from there, with any number of processes, and ends with the same bits if that number is the same; when
-        it ends well, the checkpoint is removed. "auto" has no long loop: it keeps its random state there and starts
-        over.
+        A folder that the outer loop writes itself to after every step, and "auto" what it has trained after every
+        training or fold. A fit of the same rows with the same settings goes on from there, with any number of
+        processes, and ends with the same bits if that number is the same; when it ends well, the checkpoint is removed.
+        Callbacks are not called again for what is taken up.
     workspace : path or None, default=None
         A folder for files in which the free search keeps w, Q, their moments and their gradient, mapped into memory:
         for more rows than memory holds. They have no names and are gone when they are no longer used.
@@ -101,7 +103,7 @@ _PARAMETERS = """
         Each is called with the record and the iterate of every outer step, and stops the search by returning True.
         "auto" for classes has no outer loop, and calls none.
     verbose : int, default=0
-        1 shows a progress bar with the time left, for the searches with an outer loop of `n_outer` steps.
+        1 shows a progress bar with the time left, over the steps of the outer loop or the stages of "auto".
     random_state : int, RandomState or None, default=None
         Everything random follows from it.
 
@@ -194,11 +196,24 @@ class PGSClassifier(ClassifierMixin, PGS):
         return self.search_space == "auto" and self._model_name == "mlp" and self.solver == "auto"
 
     def _auto(
-        self, data: Data, settings: Settings, random: np.random.RandomState, callbacks: list[Callback], unit: float
+        self,
+        data: Data,
+        settings: Settings,
+        random: np.random.RandomState,
+        callbacks: list[Callback],
+        unit: float,
+        checkpoint: Checkpoint | None,
+        watch: Watch | None,
     ) -> Outcome:
-        recipe = self._recipe if self._by_recipe else None
         return auto_classification(
-            data, settings, recipe=recipe, reference=self.reference, safeness=self.safeness, random=random
+            data,
+            settings,
+            recipe=self._recipe if self._by_recipe else None,
+            reference=self.reference,
+            safeness=self.safeness,
+            random=random,
+            checkpoint=checkpoint,
+            watch=watch,
         )
 
     def _claims(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -264,9 +279,24 @@ class PGSRegressor(RegressorMixin, PGS):
     }
 
     def _auto(
-        self, data: Data, settings: Settings, random: np.random.RandomState, callbacks: list[Callback], unit: float
+        self,
+        data: Data,
+        settings: Settings,
+        random: np.random.RandomState,
+        callbacks: list[Callback],
+        unit: float,
+        checkpoint: Checkpoint | None,
+        watch: Watch | None,
     ) -> Outcome:
-        found = auto_regression(data, settings, reference=self.reference, random=random, callbacks=callbacks)
+        found = auto_regression(
+            data,
+            settings,
+            reference=self.reference,
+            random=random,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            watch=watch,
+        )
         outcome = found.outcome(unit)
         if self.safeness is None:
             return outcome

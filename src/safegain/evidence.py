@@ -11,6 +11,7 @@ the least log-loss on the calibrating rows. docs/decisions/0008 has the measurem
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -20,13 +21,15 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from safegain.inputs import Rows
-from safegain.kernel import KernelRidge, kernel_features, kernel_rows, n_landmarks
+from safegain.kernel import FITTED_ROWS, Kernel, KernelRidge, kernel_rows, n_landmarks
+from safegain.row_sources import StreamedRows
 
 WIDTHS = (0.5, 2.0, 8.0)
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MOST_ROUNDS = 6
 TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
 EM_STEPS = 50
+BLOCK_ROWS = 4096  # that are predicted at a time
 
 
 @dataclass(frozen=True)
@@ -56,32 +59,126 @@ class Evidence:
     Q: Tensor  # (n, k) of each class given the row and its label; one-hot for trusted rows
     loss: float  # log-loss of p on the calibrating rows
 
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        loss = torch.tensor(self.loss, dtype=torch.float64)
+        return {"log_p": self.log_p, "transition": self.transition, "Q": self.Q, "loss": loss}
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, Tensor]) -> "Evidence":
+        return cls(tensors["log_p"], tensors["transition"], tensors["Q"], float(tensors["loss"]))
+
     def of(self, rows: Tensor) -> "Evidence":
         return replace(self, log_p=self.log_p[rows], Q=self.Q[rows])
 
 
+@dataclass(frozen=True)
+class Basis:
+    """What evidence is fitted with: the kernel's width and landmarks, and the rows that may be targets or calibrate."""
+
+    width: float
+    landmarks: np.ndarray  # row numbers
+    fitted: np.ndarray  # row numbers: of all rows, or of as many as are fitted at most
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        width = torch.tensor(self.width, dtype=torch.float64)
+        return {"width": width, "landmarks": torch.from_numpy(self.landmarks), "fitted": torch.from_numpy(self.fitted)}
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, Tensor]) -> "Basis":
+        return cls(float(tensors["width"]), tensors["landmarks"].numpy(), tensors["fitted"].numpy())
+
+
+class Features:
+    """Kernel features of the rows that are fitted, made when they are asked for; other rows are met in blocks."""
+
+    def __init__(self, X: Rows, basis: Basis) -> None:
+        self.X, self.basis = X, basis
+
+    @cached_property
+    def rows(self) -> Rows:
+        return kernel_rows(self.X)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        return Kernel.of(_taken(self.rows, self.basis.landmarks), self.basis.width)
+
+    @cached_property
+    def F(self) -> Tensor:  # (m, r)
+        every_row = len(self.basis.fitted) == self.X.shape[0]
+        return self.kernel.features(self.rows if every_row else _taken(self.rows, self.basis.fitted))
+
+    def scores(self, coefficients: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """F @ coefficients of all rows, some at a time."""
+        of_landmarks, n = self.kernel.root @ coefficients, self.X.shape[0]
+        for first in range(0, n, BLOCK_ROWS):
+            block = slice(first, min(first + BLOCK_ROWS, n))
+            yield block, self.kernel.to_landmarks(self.rows[block]) @ of_landmarks
+
+
 def choose_features(
     X: Rows, known: Known, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
-) -> Tensor:
-    """Kernel features of all rows, at the width that predicts the calibrating rows best from some of the targets."""
-    rows, drawn = kernel_rows(X), random.permutation(np.flatnonzero(targets.numpy()))
-    some = np.concatenate([drawn[:TRIED_ROWS], np.flatnonzero(calibrating.numpy())])
-    part, landmarks = rows[some], np.arange(min(TRIED_LANDMARKS, len(drawn)))
+) -> Features:
+    return Features(X, choose_basis(X, known, targets, calibrating, random))
+
+
+def choose_basis(X: Rows, known: Known, targets: Tensor, calibrating: Tensor, random: np.random.RandomState) -> Basis:
+    """Landmarks by chance, at the width that predicts the calibrating rows best from some of the targets."""
+    rows, fitted = kernel_rows(X), _fitted_rows(known, random)
+    drawn = random.permutation(fitted[targets.numpy()[fitted]])
+    some = np.concatenate([drawn[:TRIED_ROWS], fitted[calibrating.numpy()[fitted]]])
+    part, landmarks = _taken(rows, some), np.arange(min(TRIED_LANDMARKS, len(drawn)))
 
     def loss(width: float) -> float:
-        F = kernel_features(part, landmarks, width)
-        return next(_rounds(F, known[some], targets[some], calibrating[some])).loss
+        F = Kernel.of(part[landmarks], width).features(part)
+        return next(_rounds(F, known[some], targets[some], calibrating[some])).evidence.loss
 
-    width = min(WIDTHS, key=loss)
-    return kernel_features(rows, random.permutation(rows.shape[0])[: n_landmarks(rows.shape[0])], width)
+    width, n = min(WIDTHS, key=loss), len(known.y)
+    return Basis(width, random.permutation(n)[: n_landmarks(n)], fitted)
 
 
-def find_evidence(F: Tensor, known: Known, targets: Tensor, calibrating: Tensor) -> Evidence:
+def _fitted_rows(known: Known, random: np.random.RandomState) -> np.ndarray:
+    """All rows; of many, labelled ones by chance, trusted ones before others as long as they are not the most."""
+    if len(known.y) <= FITTED_ROWS:
+        return np.arange(len(known.y))
+    trusted, weak = (
+        random.permutation(np.flatnonzero(part)) for part in (known.trusted, known.labelled & ~known.trusted)
+    )
+    trusted = trusted[: max(FITTED_ROWS // 2, FITTED_ROWS - len(weak))]
+    return np.sort(np.concatenate([trusted, weak[: FITTED_ROWS - len(trusted)]]))
+
+
+def _taken(rows: Rows, numbers: np.ndarray) -> Rows:
+    return rows[torch.from_numpy(numbers)] if isinstance(rows, Tensor | StreamedRows) else rows[numbers]
+
+
+def find_evidence(features: Features, known: Known, targets: Tensor, calibrating: Tensor) -> Evidence:
     """`targets` are the rows whose labels are regressed on, `calibrating` trusted rows that are not among them."""
-    return min(_rounds(F, known, targets, calibrating), key=lambda found: found.loss)
+    fitted = features.basis.fitted
+    found = min(
+        _rounds(features.F, known[fitted], targets[fitted], calibrating[fitted]), key=lambda each: each.evidence.loss
+    )
+    if len(fitted) == len(known.y):
+        return found.evidence
+    evidence = found.evidence
+    log_p, Q = torch.empty(2, len(known.y), known.n_classes)
+    for block, scores in features.scores(found.coefficients):
+        log_p[block] = found.calibration(scores)
+        Q[block] = posterior(log_p[block], evidence.transition, known.y[block])
+    log_p[fitted], Q[fitted] = evidence.log_p, evidence.Q
+    Q[known.trusted] = one_hot(known.y[known.trusted], known.n_classes).float()
+    return replace(evidence, log_p=log_p, Q=Q)
 
 
-def _rounds(F: Tensor, known: Known, targets: Tensor, calibrating: Tensor) -> Iterator[Evidence]:
+@dataclass(frozen=True)
+class _Round:
+    evidence: Evidence
+    coefficients: Tensor  # (r, k) from features to scores
+    calibration: "Calibration"  # from scores to probabilities
+
+
+def _rounds(F: Tensor, known: Known, targets: Tensor, calibrating: Tensor) -> Iterator[_Round]:
     y, given = known.y, known.one_hot
     weak = (known.labelled & ~known.trusted).nonzero()[:, 0]
     judges = calibrating.nonzero()[:, 0]
@@ -94,7 +191,7 @@ def _rounds(F: Tensor, known: Known, targets: Tensor, calibrating: Tensor) -> It
         log_p = fit(head.leave_one_out(Q - centre, moment, penalty))
         transition = most_likely_transition(log_p[weak].exp(), y[weak])
         Q = torch.where(known.trusted[:, None], given, posterior(log_p, transition, y))
-        yield Evidence(log_p, transition, Q, fit.loss)
+        yield _Round(Evidence(log_p, transition, Q, fit.loss), head.coefficients(moment, penalty), fit)
 
 
 def posterior(log_p: Tensor, transition: Tensor, y: Tensor) -> Tensor:

@@ -38,6 +38,7 @@ from safegain.run_name import name_of_run
 from safegain.runs.saving import save
 from safegain.safeness import Bootstrap
 from safegain.splits import drawn_from, everywhere, rank_rows, trusted_rows
+from safegain.stages import Watch
 from safegain.storage import Storage
 from safegain.trained import TrainedModel
 from safegain.training import Compared, Data, Outcome, Settings, run
@@ -113,10 +114,9 @@ class PGS(PGSParameters, ABC):
         data = self._split(rows, labels, mask, held, aside, groups)
         settings = self._settings(data, labels)
         with ExitStack() as stack:
-            callbacks = list(self.callbacks or ())
-            if self.verbose and self.search_space != "auto" and ranks.rank == 0:
-                callbacks.append(stack.enter_context(ProgressBar(self.n_outer)))
-            outcome = self._search(data, settings, random, callbacks, labels, checkpoint)
+            shown = bool(self.verbose) and ranks.rank == 0
+            bar = stack.enter_context(ProgressBar(self.n_outer)) if shown else None
+            outcome = self._search(data, settings, random, bar, labels, checkpoint)
         self.certificate_ = None
         if self._certify is not None:
             outcome = self._certified(outcome, settings, labels, rows, mask, aside, groups)
@@ -210,12 +210,19 @@ class PGS(PGSParameters, ABC):
         data: Data,
         settings: Settings,
         random: np.random.RandomState,
-        callbacks: list[Callback],
+        bar: ProgressBar | None,
         labels: Labels,
         checkpoint: Checkpoint | None,
     ) -> Outcome:
+        callbacks = list(self.callbacks or ())
         if self.search_space == "auto":
-            return self._auto(data, settings, random, callbacks, labels.scale)
+            watch = None if bar is None else bar.stage
+            outcome = self._auto(data, settings, random, callbacks, labels.scale, checkpoint, watch)
+            if bar is not None:
+                bar.ended()
+            return outcome
+        if bar is not None:
+            callbacks.append(bar)
         return run(
             data,
             settings,
@@ -234,6 +241,8 @@ class PGS(PGSParameters, ABC):
         random: np.random.RandomState,
         callbacks: list[Callback],
         unit: float,
+        checkpoint: Checkpoint | None,
+        watch: Watch | None,
     ) -> Outcome: ...
 
     def _certified(
