@@ -27,6 +27,7 @@ class EncodingError(ValueError):
     """Values that cannot be encoded: the message names column and row, what was found, and what to do."""
 
     def __init__(self, column: Any, problem: str, *, row: int | None = None) -> None:
+        self.column, self.row, self.problem = column, row, problem  # for those who know rows by another name
         place = f"column {column!r}" if row is None else f"column {column!r}, row {row}"
         super().__init__(f"{place}: {problem}")
 
@@ -41,7 +42,8 @@ def column_of(X: Any, name: Any) -> Values:
         return values
     if getattr(values, "ndim", 1) != 1:
         raise EncodingError(name, "occurs more than once; rename one of them")
-    return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([_as_arrow(name, values)])
+    values = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([_as_arrow(name, values)])
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
 def n_rows(X: Any, names: Iterable[Any]) -> int:
@@ -128,11 +130,8 @@ def decoded(name: Any, values: Values) -> tuple[list[str | None], np.ndarray]:
     """The distinct values as canonical text, which may repeat, and for each row the number of its value."""
     if not isinstance(values, pa.ChunkedArray):
         raise EncodingError(name, f"is an array of shape {values.shape}; this kind takes one value a row")
-    flat = values.combine_chunks()
-    if isinstance(flat, pa.ChunkedArray):  # no chunk at all
-        flat = pa.array([], values.type)
     try:
-        coded = flat if pa.types.is_dictionary(flat.type) else flat.dictionary_encode()
+        coded = values.combine_chunks().dictionary_encode()
         distinct = [canonical(value) for value in coded.dictionary.to_pylist()]
     except (pa.ArrowException, TypeError):
         raise EncodingError(name, f"holds {values.type}, which is neither numbers nor text; leave it out") from None
