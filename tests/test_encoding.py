@@ -122,6 +122,7 @@ def test_large_numbers_that_differ_little_stay_apart():
         arrow(["true", "FALSE", "3"]),
         np.array([1, 0, 3], dtype=np.uint8),
         np.array([1, False, "3"], dtype=object),
+        [True, 0, "3"],
         pd.Series([1, 0, 3], dtype="Int64"),
         pa.chunked_array([pa.array(["1", "0", "3"]).dictionary_encode()]),
         [1, 0, 3],
@@ -200,6 +201,7 @@ def test_missing_is_never_among_the_others():
     names = encoder.get_feature_names_out().tolist()
     assert len(names) == 50
     assert names[-2:] == ["c = other", "c is missing"]
+    assert encoder.transform({"c": arrow([None, "never seen"])})[:, -2:].tolist() == [[0, 1], [1, 0]]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +233,7 @@ def test_text_of_values():
         "1_0": "1_0",
     }
     assert {value: canonical(value) for value in pairs} == pairs
-    assert canonical(float("nan")) is None
+    assert canonical(float("nan")) is canonical(pd.NA) is canonical(pd.NaT) is None
     assert canonical("9" * 30) == "9" * 30
     assert canonical(2**60 + 1) == canonical(str(2**60 + 1))
 

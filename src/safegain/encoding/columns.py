@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -85,6 +86,8 @@ def _encodable(name: Any, row: int, value: Any) -> str | None:
 
 def canonical(value: Any) -> str | None:
     """A value as text, the same for 3, 3.0 and " 3.00 ", for True and "TRUE"; None where there is no value."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, int | np.integer):
@@ -98,8 +101,6 @@ def canonical(value: Any) -> str | None:
         return text.lower() if text.lower() in ("true", "false") else text or None
     if isinstance(value, date | datetime | time):
         return str(value)
-    if value is None:
-        return None
     raise TypeError(f"holds {type(value).__name__} values, which are neither numbers nor text; leave the column out")
 
 

@@ -46,7 +46,9 @@ class Text(Block):
             return cls(name, np.empty(0, np.uint8), np.empty(0, np.float32), None, 1.0)
         components, spreads = None, _spreads(rows)
         if rows.shape[1] > MOST_DENSE:
-            svd = TruncatedSVD(max(min(MOST_COMPONENTS, len(some) - 1), 1), random_state=random_state).fit(rows)
+            k = max(min(MOST_COMPONENTS, len(some) - 1), 1)
+            with np.errstate(invalid="ignore"):  # its ratio of variances, where all texts are the same
+                svd = TruncatedSVD(k, random_state=random_state).fit(rows)
             components, spreads = np.ascontiguousarray(svd.components_), np.sqrt(svd.explained_variance_)
         terms = "\n".join(vectorizer.get_feature_names_out()).encode()
         scale = comparable_scale(spreads) if mixed else 1.0
