@@ -545,10 +545,11 @@ def test_damaged_pixels_are_named(folder, suffix):
     assert thumbnail(arrow([f"bad.{suffix}"]), 0, folder) is None
 
 
-def test_a_missing_path_is_named_in_transform_too(folder):
+def test_a_missing_path_is_named_in_transform_too(folder, monkeypatch):
+    monkeypatch.setattr(images, "AT_ONCE", 2)
     encoder = TableEncoder({"c": "image"}, folder=str(folder)).fit({"c": arrow(["good.png"])})
-    with pytest.raises(EncodingError, match="column 'c', row 1: there is no path"):
-        encoder.transform({"c": arrow(["good.png", None])})
+    with pytest.raises(EncodingError, match="column 'c', row 5: there is no path"):
+        encoder.transform({"c": arrow([*["good.png"] * 5, None])})
 
 
 # Thumbnails ----------------------------------------------------------------------------------------------------------
