@@ -8,12 +8,21 @@ import numpy as np
 
 from safegain.encoding.columns import Values
 
-BLOCK_VARIANCE = 1.0
+LEAST_SPREAD = 0.02
 
 
-def comparable_scale(total_variance: float) -> float:
-    """What to divide a block of many columns by, so that beside other kinds of columns it counts as it should."""
-    return (total_variance / BLOCK_VARIANCE) ** 0.5 if total_variance > 0 else 1.0
+def comparable_scale(spreads: np.ndarray) -> float:
+    """What to divide a block of many columns by where there are other columns, given their standard deviations.
+
+    A network divides all columns by one number, so sizes say what counts. As a whole the block gets the variance of
+    one column of numbers, which is 1: where each side tells something that does best. But the median of its columns
+    is not to fall below 1/50: where columns are 100 times apart, the estimator would take them to be of different
+    units and blow up the last principal component to the size of the first.
+    """
+    varying = spreads[spreads > 0]
+    if not len(varying):
+        return 1.0
+    return float(min(np.sqrt(np.square(varying).sum(dtype=np.float64)), np.median(varying) / LEAST_SPREAD))
 
 
 @dataclass(frozen=True, eq=False)

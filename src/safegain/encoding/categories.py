@@ -9,12 +9,14 @@ from safegain.encoding.block import Block
 from safegain.encoding.columns import Values, blocks, decoded
 
 MOST_COLUMNS = 50
+LEAST_SHARE = 0.001  # of the rows; a rarer category shares its column
 
 
 @dataclass(frozen=True, eq=False)
 class Category(Block):
-    """One-hot. The rarest categories share a column, `others`, where there would be more than 50 columns; a category
-    that fit has not seen goes there too, or nowhere. Missing is a category of its own if fit has seen it.
+    """One-hot. Categories in less than a thousandth of the rows share a column, as the rarest do where there would be
+    more than 50 columns; a category that fit has not seen goes there too, or nowhere if there is no such column.
+    Missing is a category of its own if fit has seen it.
     """
 
     categories: tuple[str, ...]
@@ -30,14 +32,14 @@ class Category(Block):
             for text, count in zip(distinct, np.bincount(rows, minlength=len(distinct)), strict=True):
                 if text is None:
                     n_missing += count
-                elif count:  # an Arrow dictionary may hold more than the rows do
+                else:
                     counts[text] += count
         gaps, seen = bool(n_missing), sorted(counts)
-        room = MOST_COLUMNS - gaps
-        others = len(seen) >= room
-        if others:
-            frequent = sorted(seen, key=counts.__getitem__)[-(room - 1) :]  # stable, as scikit-learn breaks ties
-            seen = sorted(frequent)
+        seen = [category for category in seen if counts[category] >= LEAST_SHARE * len(values)]
+        others, room = len(seen) < len(counts), MOST_COLUMNS - gaps
+        if len(seen) >= room:
+            others = True
+            seen = sorted(sorted(seen, key=counts.__getitem__)[-(room - 1) :])  # stable: ties as in scikit-learn
         return cls(name, tuple(seen), others, gaps)
 
     @property

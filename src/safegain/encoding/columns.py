@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +28,7 @@ class EncodingError(ValueError):
     """Values that cannot be encoded: the message names column and row, what was found, and what to do."""
 
     def __init__(self, column: Any, problem: str, *, row: int | None = None) -> None:
+        self.column, self.row, self.problem = column, row, problem  # for those who know rows by another name
         place = f"column {column!r}" if row is None else f"column {column!r}, row {row}"
         super().__init__(f"{place}: {problem}")
 
@@ -41,7 +43,8 @@ def column_of(X: Any, name: Any) -> Values:
         return values
     if getattr(values, "ndim", 1) != 1:
         raise EncodingError(name, "occurs more than once; rename one of them")
-    return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([_as_arrow(name, values)])
+    values = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([_as_arrow(name, values)])
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
 def n_rows(X: Any, names: Iterable[Any]) -> int:
@@ -83,6 +86,8 @@ def _encodable(name: Any, row: int, value: Any) -> str | None:
 
 def canonical(value: Any) -> str | None:
     """A value as text, the same for 3, 3.0 and " 3.00 ", for True and "TRUE"; None where there is no value."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, int | np.integer):
@@ -96,8 +101,6 @@ def canonical(value: Any) -> str | None:
         return text.lower() if text.lower() in ("true", "false") else text or None
     if isinstance(value, date | datetime | time):
         return str(value)
-    if value is None:
-        return None
     raise TypeError(f"holds {type(value).__name__} values, which are neither numbers nor text; leave the column out")
 
 
@@ -128,11 +131,8 @@ def decoded(name: Any, values: Values) -> tuple[list[str | None], np.ndarray]:
     """The distinct values as canonical text, which may repeat, and for each row the number of its value."""
     if not isinstance(values, pa.ChunkedArray):
         raise EncodingError(name, f"is an array of shape {values.shape}; this kind takes one value a row")
-    flat = values.combine_chunks()
-    if isinstance(flat, pa.ChunkedArray):  # no chunk at all
-        flat = pa.array([], values.type)
     try:
-        coded = flat if pa.types.is_dictionary(flat.type) else flat.dictionary_encode()
+        coded = values.combine_chunks().dictionary_encode()
         distinct = [canonical(value) for value in coded.dictionary.to_pylist()]
     except (pa.ArrowException, TypeError):
         raise EncodingError(name, f"holds {values.type}, which is neither numbers nor text; leave it out") from None

@@ -120,6 +120,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"image_features: {self.image_features!r} is not known; choose one of {', '.join(IMAGE_FEATURES)}"
             )
+        if not isinstance(self.random_state, int | np.integer):
+            raise ValueError(f"random_state: must be a whole number, got {self.random_state!r}")
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What was learned, as facts for a JSON file and arrays with names for a safetensors file."""
@@ -130,7 +132,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             facts, numbers = block.state()
             blocks.append({"block": type(block).__name__, **facts})
             arrays |= {f"{i}.{name}": array for name, array in numbers.items()}
-        return {"parameters": self.get_params(deep=False), "blocks": blocks}, arrays
+        parameters = {**self.get_params(deep=False), "folder": None if self.folder is None else str(self.folder)}
+        return {"parameters": parameters, "blocks": blocks}, arrays
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> "TableEncoder":

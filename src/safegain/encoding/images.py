@@ -14,6 +14,7 @@ from safegain.datasets.features import SIDE, Dictionary, PatchFeatures, learn_pa
 from safegain.encoding.block import Block, comparable_scale
 from safegain.encoding.columns import EncodingError, Values, as_texts, some_rows, take
 from safegain.encoding.pictures import GREY, BadPicture, open_picture, upright_pixels, upright_size
+from safegain.inputs import MIXED_UNITS
 
 USUAL_SIDE = 32  # of pictures of several sizes
 LARGEST_SIDE = 64
@@ -109,15 +110,14 @@ class Pixels(Pictures):
         flat = _flat(pictures)
         mean = flat.mean(axis=0)
         flat -= mean
-        components, variance = None, float(np.square(flat).sum(dtype=np.float64)) / len(flat)
-        if flat.shape[1] > MOST_PIXELS:
-            k = n_components(len(flat))
-            _, values, components = randomized_svd(flat, k, n_oversamples=50, n_iter=4, random_state=random_state)
-            variance = float(np.square(values).sum(dtype=np.float64)) / len(flat)
-        scale = comparable_scale(variance) if mixed else 1.0
-        if components is None:
-            return cls(name, pictures.shape[1:], None, None, scale)
-        return cls(name, pictures.shape[1:], mean, np.ascontiguousarray(components), scale)
+        if flat.shape[1] <= MOST_PIXELS:
+            spreads = np.sqrt(np.square(flat).mean(axis=0))
+            return cls(name, pictures.shape[1:], None, None, comparable_scale(spreads) if mixed else 1.0)
+        k = n_components(len(flat))
+        _, values, components = randomized_svd(flat, k, n_oversamples=50, n_iter=4, random_state=random_state)
+        spreads = telling(values / np.sqrt(len(flat)))
+        scale = comparable_scale(spreads) if mixed else 1.0
+        return cls(name, pictures.shape[1:], mean, np.ascontiguousarray(components[: len(spreads)]), scale)
 
     @property
     def columns(self) -> list[str]:
@@ -151,8 +151,8 @@ class Patches(Pictures):
             )
         k = n_components(len(pictures))
         learned, features = learn_patch_features(pictures, n_components=k, random_state=random_state)
-        variance = float(np.square(features).sum(axis=1).mean())
-        unit = comparable_scale(variance) if mixed else 1.0
+        spreads = telling(np.sqrt(np.square(features).mean(axis=0)))
+        unit = comparable_scale(spreads) if mixed else 1.0
         return cls(
             name,
             pictures.shape[1:],
@@ -160,7 +160,7 @@ class Patches(Pictures):
             whitening=learned.dictionary.whitening.numpy(),
             atoms=learned.dictionary.atoms.numpy(),
             mean=learned.mean,
-            components=learned.components,
+            components=learned.components[: len(spreads)],
             scale=(learned.scale or 1.0) * unit,
         )
 
@@ -196,6 +196,11 @@ def fit_pictures(
 def n_components(n: int) -> int:
     """n pictures span n - 1 directions around their mean."""
     return max(min(MOST_COMPONENTS, n - 1), 1)
+
+
+def telling(spreads: np.ndarray) -> np.ndarray:
+    """Those of the first principal components: the last may be so small that they seem to be of another unit."""
+    return spreads[: max(int((spreads * MIXED_UNITS > spreads[0]).sum()), 1)]
 
 
 def _flat(pictures: np.ndarray) -> np.ndarray:

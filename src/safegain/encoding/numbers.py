@@ -7,6 +7,7 @@ import numpy as np
 
 from safegain.encoding.block import Block, comparable_scale
 from safegain.encoding.columns import EncodingError, Values, as_numbers, blocks, check_finite
+from safegain.inputs import MIXED_UNITS
 
 NUMBERS_AT_ONCE = 2**20  # of an array
 
@@ -41,31 +42,32 @@ class Number(Block):
         for start, part in blocks(values):
             numbers = as_numbers(self.name, part, first_row=start)
             missing, rows = np.isnan(numbers), out[start : start + len(numbers)]
-            rows[:, 0] = np.where(missing, 0.0, (numbers - self.centre) / self.scale)
+            rows[:, 0] = _single(self.name, np.where(missing, 0.0, (numbers - self.centre) / self.scale), start)
             if self.gaps:
                 rows[:, 1] = missing
 
 
 @dataclass(frozen=True, eq=False)
 class Array(Block):
-    """Numbers (n, d) of one unit, (x - centre) / scale; one more column if any were missing in fit."""
+    """Numbers (n, d), (x - centre) / scale; one more column if any were missing in fit."""
 
     centre: np.ndarray  # (d,) medians
-    scale: float
+    scale: np.ndarray  # (d,) one number for all, or each its own if they are of different units
     gaps: bool
 
     @classmethod
     def fit(cls, name: str, values: Values, *, mixed: bool) -> "Array":
         _check_array(name, values)
-        centre, variance, gaps = np.zeros(values.shape[1]), 0.0, False
+        d, gaps = values.shape[1], False
+        centre, spreads = np.zeros(d), np.zeros(d)
         for start, part in blocks(values, _rows_at_once(values)):
             check_finite(name, part, start)
-        for j in range(values.shape[1]):
+        for j in range(d):
             column = np.asarray(values[:, j], dtype=np.float64)
             centre[j], missing = median(column), np.isnan(column)
             gaps = gaps or bool(missing.any())
-            variance += float(np.var(np.where(missing, centre[j], column)))
-        return cls(name, centre, comparable_scale(variance) if mixed else 1.0, gaps)
+            spreads[j] = np.std(np.where(missing, centre[j], column))
+        return cls(name, centre, _scale(spreads) if mixed else np.ones(d), gaps)
 
     @property
     def columns(self) -> list[str]:
@@ -79,9 +81,22 @@ class Array(Block):
             check_finite(self.name, part, start)
             numbers = np.asarray(part, dtype=np.float64)
             missing, rows = np.isnan(numbers), out[start : start + len(numbers)]
-            rows[:, :d] = np.where(missing, 0.0, (numbers - self.centre) / self.scale)
+            rows[:, :d] = _single(self.name, np.where(missing, 0.0, (numbers - self.centre) / self.scale), start)
             if self.gaps:
                 rows[:, d] = missing.any(axis=1)
+
+
+def _single(name: Any, numbers: np.ndarray, first_row: int) -> np.ndarray:
+    """In single precision; a new value may be too many standard deviations away for that."""
+    check_finite(name, numbers, first_row)
+    return numbers.astype(np.float32)
+
+
+def _scale(spreads: np.ndarray) -> np.ndarray:
+    varying = spreads > 0
+    if varying.any() and spreads.max() > MIXED_UNITS * np.median(spreads[varying]):
+        return np.where(varying, spreads, 1.0) * comparable_scale(varying.astype(float))
+    return np.full(len(spreads), comparable_scale(spreads))
 
 
 def _rows_at_once(values: np.ndarray) -> int:

@@ -44,12 +44,14 @@ class Text(Block):
             rows = vectorizer.fit_transform(some)
         except ValueError:  # scikit-learn's word for it: no term is left
             return cls(name, np.empty(0, np.uint8), np.empty(0, np.float32), None, 1.0)
-        components, variance = None, _total_variance(rows)
+        components, spreads = None, _spreads(rows)
         if rows.shape[1] > MOST_DENSE:
-            svd = TruncatedSVD(min(MOST_COMPONENTS, len(some) - 1), random_state=random_state).fit(rows)
-            components, variance = np.ascontiguousarray(svd.components_), float(svd.explained_variance_.sum())
+            k = max(min(MOST_COMPONENTS, len(some) - 1), 1)
+            with np.errstate(invalid="ignore"):  # its ratio of variances, where all texts are the same
+                svd = TruncatedSVD(k, random_state=random_state).fit(rows)
+            components, spreads = np.ascontiguousarray(svd.components_), np.sqrt(svd.explained_variance_)
         terms = "\n".join(vectorizer.get_feature_names_out()).encode()
-        scale = comparable_scale(variance) if mixed else 1.0
+        scale = comparable_scale(spreads) if mixed else 1.0
         return cls(name, np.frombuffer(terms, dtype=np.uint8), vectorizer.idf_, components, scale)
 
     @property
@@ -77,5 +79,7 @@ class Text(Block):
             np.divide(dense, np.float32(self.scale), out=out[start : start + len(part)])
 
 
-def _total_variance(rows: scipy.sparse.csr_matrix) -> float:
-    return float(rows.multiply(rows).sum() / rows.shape[0] - np.square(rows.mean(axis=0)).sum())
+def _spreads(rows: scipy.sparse.csr_matrix) -> np.ndarray:
+    """Standard deviations of the columns."""
+    squares, means = (np.asarray(part.mean(axis=0), dtype=np.float64).ravel() for part in (rows.multiply(rows), rows))
+    return np.sqrt(np.maximum(squares - np.square(means), 0))
