@@ -171,7 +171,7 @@ def test_numbers_have_a_typical_error_in_their_own_units(tmp_path):
 
 
 def test_a_run_saved_from_python_reads_well(tmp_path):
-    folder = change(make_run(tmp_path / "run"), columns=None, files=None, notes=None, label=None, by_group=None)
+    folder = change(make_run(tmp_path / "run"), columns=None, files=None, notes=[], label=None, by_group=None)
     for name in ("examples.parquet", "neighbours.parquet"):
         (folder / name).unlink()
     labels = pd.read_parquet(folder / "labels-1-of-1.parquet").drop(columns=["id", "group"])
@@ -531,7 +531,7 @@ def hostile_run(folder: Path) -> Path:
         versions={HOSTILE[1]: HOSTILE[2]},
         estimator={"name": HOSTILE[3], "parameters": {word: word for word in HOSTILE}},
         history=[{"candidate": word, "rank_loss": 0.5, "mistakes": 0.1} for word in HOSTILE],
-        models=facts["models"] + [{"name": word, "n": 9, "loss": 1, "mistakes": 0.1} for word in HOSTILE],
+        models=facts["models"] + [{"name": word, "n": 9, "loss": 1, "mistakes": 0.1, "role": None} for word in HOSTILE],
     )
 
 

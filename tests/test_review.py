@@ -217,6 +217,7 @@ def test_the_random_order_ends_where_a_row_cannot_be_shown(folder):
     drawn = weak[by_lot(weak)]
     examples = pd.read_parquet(folder / "examples.parquet")
     examples[examples["row"] != drawn[30]].to_parquet(folder / "examples.parquet")
+    (folder / "neighbours.parquet").unlink()
     with opened(folder) as client:
         assert numbers(client, order="random") == drawn[:30].tolist()
 
@@ -656,10 +657,13 @@ def test_a_million_labels(tmp_path):
     """Of a run without examples, which has most to list: each answer in a fraction of a second."""
     folder = make_run(tmp_path / "run", n=1000, n_trusted=100)
     (folder / "examples.parquet").unlink()
+    (folder / "neighbours.parquet").unlink()
     frame = pd.read_parquet(folder / "labels-1-of-1.parquet")
     many = pd.concat([frame] * 1000, ignore_index=True)
     many["row"] = np.arange(len(many))
     many.to_parquet(folder / "labels-1-of-1.parquet")
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(facts | {"rows": facts["rows"] | {"all": len(many)}}))
     with opened(folder) as client:
         queries = [{}, {"order": "random", "state": "open"}, {"given": 1, "least": 0.3}, {"search": "id-77"}]
         for query in [*queries, {"after": numbers(client)[-1]}]:

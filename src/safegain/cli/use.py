@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from safegain.atomic import written
 from safegain.cli.talk import Talk
+from safegain.runs.fitting import encoding_of
 from safegain.runs.folder import Run, RunError, open_run
 from safegain.tables import BadFile, print_table, read_rows, write_table
 from safegain.tables.label_studio import to_tasks
@@ -22,7 +24,8 @@ def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, tal
     run = _with_columns(folder)
     rows = read_rows(table, run.facts["columns"], id=id)
     model = _loaded(run, table)
-    X = model.encoder.transform(rows.table.columns)
+    with encoding_of(rows.table):
+        X = model.encoder.transform(rows.table.columns)
     names: dict[str, Any] = {"row": np.arange(rows.table.n_rows)}
     if rows.ids is not None:
         names["id"] = rows.ids
@@ -66,14 +69,16 @@ def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, 
     run = _with_columns(folder)
     rows = read_rows(fresh, run.facts["columns"], label=run.facts["label"], group=group, **_labels_as(run))
     model = _loaded(run, fresh)
-    X = model.encoder.transform(rows.table.columns)
+    with encoding_of(rows.table):
+        X = model.encoder.transform(rows.table.columns)
     if (seen := seen_before(run, X)).any():
         place = rows.table.place(int(np.flatnonzero(seen)[0]))
         raise BadFile(
             f"{fresh}: {int(seen.sum())} rows ({place} first) were in the fit; a certificate needs fresh ones"
         )
     certificate = model.estimator.certify(X, rows.y, groups=rows.groups, **claims)
-    facts = {**certificate.as_dict(), "file": str(fresh)}
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    facts = {**certificate.as_dict(), "file": str(fresh), "created": created}
     with written(folder / f"certificate-{len(run.certificates) + 1}.json") as beside:
         beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
     write_report(folder)

@@ -18,15 +18,14 @@ import pandas as pd
 import pyarrow as pa
 
 from safegain.checkpoint import CheckpointError
-from safegain.encoding import TableEncoder
-from safegain.encoding.pictures import thumbnail
+from safegain.encoding import EncodingError, TableEncoder, thumbnail
 from safegain.report import write_report
 from safegain.runs.folder import FACTS, REQUEST, Run, RunError, open_run
 from safegain.runs.request import Request
 from safegain.runs.saving import facts_of_rows, write_run
 from safegain.runs.settings import make_estimator
 from safegain.runs.shown import choose_examples, example_frame, nearest_trusted
-from safegain.tables import Problem, Wanted, read_problem
+from safegain.tables import Problem, Table, Wanted, read_problem
 
 CHECKPOINT = "checkpoint"
 
@@ -91,9 +90,20 @@ def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarr
     features: Any = request.image_features  # the encoder checks it
     encoder = TableEncoder(problem.kinds, folder=folder, image_features=features)
     weak = problem.table if problem.trusted is None else problem.table.take(np.flatnonzero(~problem.trusted))
-    encoder.fit(weak.columns)
+    with encoding_of(weak):
+        encoder.fit(weak.columns)
     del weak
-    return encoder, encoder.transform(problem.table.columns)
+    with encoding_of(problem.table):
+        return encoder, encoder.transform(problem.table.columns)
+
+
+@contextmanager
+def encoding_of(table: Table) -> Iterator[None]:
+    """What an encoder finds wrong is said with the file and the place in it."""
+    try:
+        yield
+    except EncodingError as error:
+        raise table.bad(error.problem, row=error.row, column=error.column) from None
 
 
 def _shown(rows: pd.DataFrame, X: np.ndarray, wanted: Wanted) -> tuple[pd.DataFrame, pd.DataFrame]:

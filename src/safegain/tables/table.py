@@ -57,8 +57,13 @@ class Table:
         return replace(self, columns={name: column for name, column in self.columns.items() if name not in names})
 
     def take(self, rows: np.ndarray) -> "Table":
-        columns = {
-            name: column[rows] if isinstance(column, np.ndarray) else column.take(pa.array(rows))
-            for name, column in self.columns.items()
-        }
+        """Some rows, in this order; those that lie in one piece are not copied."""
+        first, end = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
+        if np.array_equal(rows, np.arange(first, end)):
+            columns = {name: column[first:end] for name, column in self.columns.items()}
+        else:
+            columns = {
+                name: column[rows] if isinstance(column, np.ndarray) else column.take(pa.array(rows))
+                for name, column in self.columns.items()
+            }
         return replace(self, columns=columns, n_rows=len(rows), where=lambda row: self.where(int(rows[row])))
