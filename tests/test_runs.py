@@ -244,6 +244,29 @@ def test_a_module_of_the_users_lends_its_code_and_takes_its_numbers_from_the_fol
     assert (given[1].running_mean == 0).all()  # the user's own is left as it was
 
 
+def test_a_run_over_a_table_is_a_pipeline_that_begins_with_its_encoder(tmp_path):
+    encoder_type = pytest.importorskip("safegain.encoding").TableEncoder
+    own, y, wrong, trusted = rows()
+    table = pd.DataFrame(
+        {"age": own[:, 0], "pay": own[:, 1], "town": np.array(["Ulm", "Bonn"])[(own[:, 2] > 0).astype(int)]}
+    )
+    encoder = encoder_type({"age": "number", "pay": "number", "town": "category"}).fit(table)
+    X = encoder.transform(table)
+    estimator = finished(
+        PGSClassifier("softmax", random_state=0).fit(X, np.where(wrong & ~trusted, 1 - y, y), trusted=trusted)
+    )
+    write_run(tmp_path, estimator, rows=facts_of_rows(estimator, X), encoder=encoder)
+    loaded = load(tmp_path)
+    assert list(loaded.named_steps) == ["encoder", "model"]
+    same(loaded.predict_proba(table), estimator.predict_proba(X))
+    assert seen_before(open_run(tmp_path), loaded["encoder"].transform(table[:5])).all()
+    found = json.loads((tmp_path / "run.json").read_text())
+    found["encoder"]["blocks"].pop()
+    (tmp_path / "run.json").write_text(json.dumps(found))
+    with pytest.raises(RunError, match="TableEncoder"):
+        load(tmp_path)
+
+
 def test_a_module_is_not_taken_where_none_is_needed(saved):
     with pytest.raises(RunError, match="leave it out"):
         load(saved("ridge")[2], module=network())
@@ -681,13 +704,15 @@ def looked_at(folder):
         (lambda f: f.clear(), "format 'None'"),
         (lambda f: f.update(format=2), "install a newer Safegain"),
         (lambda f: f.update(format=True), "fit again"),
-        (lambda f: f.pop("verdict"), "verdict is missing"),
+        (lambda f: f.pop("task"), "task is missing"),
+        (lambda f: f.pop("rows"), "KeyError: 'rows'"),
+        (lambda f: f["verdict"].pop("outcome"), "verdict.outcome is missing"),
         (lambda f: f["rows"].update(all=10**30), "rows.all is not a whole number"),
         (lambda f: f["rows"].update(all=10**12), "has other rows"),
         (lambda f: f.update(classes=["no", "other"]), "does not fit the run's classes"),
         (lambda f: f.update(classes=["no"]), "two or more"),
         (lambda f: f.update(classes=[0, 1]), "does not hold the classes"),
-        (lambda f: f.update(task="numbers"), "do not go with it"),
+        (lambda f: f.update(task="numbers"), "numbers have no classes"),
         (lambda f: f["models"][0].update(loss="low"), r"models\[0\].loss is not a number"),
         (lambda f: f["estimator"]["fitted"]["model"].update(sizes=[10**12, 2]), "sizes"),
         (lambda f: f["estimator"]["fitted"]["model"].update(kind="two-layer"), "does not go with run.json"),

@@ -53,9 +53,8 @@ class Run:
         files = label_files(self.folder)
         parts = [read_parquet(path, schema.LABELS, schema.MAY_LABELS) for path in files]
         labels = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
-        if not np.array_equal(labels["row"], np.arange(self.facts["rows"]["all"])):
-            told = f"row does not count the {self.facts['rows']['all']} rows of {FACTS}"
-            raise damaged(files[0], told)
+        if not np.array_equal(labels["row"], np.arange(len(labels))):
+            raise damaged(files[0], "column row does not count the rows")
         return labels.assign(**{name: usual for name, usual in _USUAL.items() if name not in labels})
 
     @cached_property
@@ -69,7 +68,7 @@ class Run:
         """row, values, picture; values are JSON objects of texts."""
         if (found := self._optional(EXAMPLES, schema.EXAMPLES)) is None:
             return None
-        if not found["row"].between(0, self.facts["rows"]["all"] - 1).all() or found["row"].duplicated().any():
+        if not found["row"].isin(self.labels["row"]).all() or found["row"].duplicated().any():
             raise damaged(self.folder / EXAMPLES, "a row is there twice, or is none of the run's")
         if not all(map(_are_texts, found["values"])):
             raise damaged(self.folder / EXAMPLES, "values must be JSON objects of texts")
@@ -77,11 +76,9 @@ class Run:
 
     @cached_property
     def neighbours(self) -> pd.DataFrame | None:
-        found = self._optional(NEIGHBOURS, schema.NEIGHBOURS)
-        if found is not None:
-            shown = [] if self.examples is None else self.examples["row"]
-            if not (found["row"].isin(shown) & found["neighbour"].isin(shown)).all():
-                raise damaged(self.folder / NEIGHBOURS, f"names rows that are not in {EXAMPLES}")
+        found, known = self._optional(NEIGHBOURS, schema.NEIGHBOURS), self.labels["row"]
+        if found is not None and not (found["row"].isin(known) & found["neighbour"].isin(known)).all():
+            raise damaged(self.folder / NEIGHBOURS, "a row is none of the run's")
         return found
 
     @cached_property
@@ -112,20 +109,19 @@ def open_run(folder: str | Path) -> Run:
         newer = type(version) is int and version > FORMAT
         remedy = "install a newer Safegain" if newer else "fit again"
         raise RunError(f"{folder / FACTS}: has format {str(version)[:20]!r}, this version reads {FORMAT}; {remedy}")
-    if bad := schema.misfit(facts, schema.FACTS) or _contradiction(facts):
+    if bad := schema.misfit(facts, schema.FACTS) or _odd_classes(facts):
         raise damaged(folder / FACTS, bad)
     return Run(folder, facts)
 
 
-def _contradiction(facts: dict[str, Any]) -> str | None:
-    classes = facts["classes"]
-    if (facts["task"] == "classes") != (classes is not None):
-        return f"task is {facts['task']}, and classes do not go with it"
-    if classes is not None and (len(classes) < 2 or len({type(each) for each in classes}) > 1):
+def _odd_classes(facts: dict[str, Any]) -> str | None:
+    if (classes := facts.get("classes")) is None:
+        return None
+    if facts["task"] == "numbers":
+        return "numbers have no classes"
+    if len(classes) < 2 or len({type(each) for each in classes}) > 1:
         return "classes must be two or more of one type"
-    if classes is not None and len(set(classes)) < len(classes):
-        return "a class is there twice"
-    return "rows are fewer than none" if min(facts["rows"].values()) < 0 else None
+    return "a class is there twice" if len(set(classes)) < len(classes) else None
 
 
 def label_files(folder: Path) -> list[Path]:

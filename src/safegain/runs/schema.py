@@ -1,7 +1,8 @@
 """What the files of a run must hold, checked before anyone relies on it. There may be more: other keys, other columns.
 
 A shape is a type, a set of allowed values, a list of one shape, a dictionary of shapes by key, or a tuple of shapes
-of which one must fit. Whole numbers fit in 64 bits, and a number may be whole.
+of which one must fit. What may be null may be absent: a reader does without it. Whole numbers fit in 64 bits, and a
+number may be whole.
 """
 
 from collections.abc import Callable
@@ -38,33 +39,37 @@ CERTIFICATE = {
 }
 BY_PART = [{"name": (str, bool, float), "n": int, "reference": float, "new": float}]
 FACTS = {
-    "safegain": str,
-    "versions": dict,
-    "created": str,
-    "seconds": (float, None),
     "task": {"classes", "numbers"},
+    "safegain": (str, None),
+    "versions": (dict, None),
+    "created": (str, None),
+    "seconds": (float, None),
     "label": (str, None),
     "classes": ([(str, bool, float)], None),
-    "rows": dict.fromkeys(("all", "weak", "trusted", "held_out", "set_aside", "unlabelled"), int),
+    "rows": (dict.fromkeys(("all", "weak", "trusted", "held_out", "set_aside", "unlabelled"), int), None),
     "columns": (dict, None),
     "files": ({"train": (str, None), "trusted": (str, None)}, None),
-    "notes": [str],
-    "estimator": {"name": str, "parameters": dict, "fitted": dict},
+    "notes": ([str], None),
+    "estimator": ({"name": str, "parameters": dict, "fitted": (dict, None)}, None),
     "encoder": (dict, None),
-    "verdict": {
-        "outcome": {"improved", "safe", "fell back"},
-        "sentence": str,
-        "reference": {"raw", "raw+trusted", "trusted"},
-    },
+    "verdict": (
+        {
+            "outcome": {"improved", "safe", "fell back"},
+            "sentence": (str, None),
+            "reference": {"raw", "raw+trusted", "trusted"},
+        },
+        None,
+    ),
     "certificate": (CERTIFICATE, None),
-    "models": [
-        {"name": str, "n": int, "loss": float, "mistakes": (float, None), "role": ({"reference", "new"}, None)},
-    ],
-    "margins": [{"name": str, "raw_loss": (float, None), "new_loss": (float, None), "margin": (float, None)}],
+    "models": (
+        [{"name": str, "n": int, "loss": float, "mistakes": (float, None), "role": ({"reference", "new"}, None)}],
+        None,
+    ),
+    "margins": ([{"name": str, "raw_loss": float, "new_loss": float, "margin": float}], None),
     "by_class": (BY_PART, None),
     "by_group": (BY_PART, None),
-    "history": [dict],
-    "n_suspicious": int,
+    "history": ([dict], None),
+    "n_suspicious": (int, None),
     "seed": (int, None),
 }
 
@@ -84,10 +89,10 @@ def misfit(value: Any, shape: Any, name: str = "") -> str | None:
         if not isinstance(value, dict):
             return f"{name or 'it'} is no object"
         within = f"{name}." if name else ""
-        missing = next((key for key in shape if key not in value), None)
+        missing = next((key for key, each in shape.items() if key not in value and misfit(None, each)), None)
         if missing is not None:
             return f"{within}{missing} is missing"
-        return next((bad for key, each in shape.items() if (bad := misfit(value[key], each, within + key))), None)
+        return next((bad for key, each in shape.items() if (bad := misfit(value.get(key), each, within + key))), None)
     return None if _is_a(value, shape) else f"{name} is not {_WORDS[shape]}"
 
 
