@@ -6,26 +6,30 @@ from typing import Any
 
 import typer
 
+from safegain.cli.talk import Talk, wrong_input_in_one_line
+
 
 def read_config(context: typer.Context, path: Path | None) -> Path | None:
     """A callback of the option: the file's values become the defaults of all other options."""
-    if path is None:
-        return None
+    if path is not None:
+        with wrong_input_in_one_line(Talk()):
+            known = {str(parameter.name) for parameter in context.command.params} - {"config", "help"}
+            context.default_map = {**(context.default_map or {}), **_options(path, known)}
+    return path
+
+
+def _options(path: Path, known: set[str]) -> dict[str, Any]:
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise typer.BadParameter(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{path}: is not TOML: {error}") from None
-    values = {name.replace("-", "_"): value for name, value in found.items()}
-    known = {str(parameter.name) for parameter in context.command.params} - {"config", "help"}
-    for name, value in values.items():
+        raise ValueError(f"{path}: is not TOML: {error}") from None
+    options = {name.replace("-", "_"): value for name, value in found.items()}
+    for name, value in options.items():
         if name not in known:
-            raise typer.BadParameter(f"{path}: {name!r} is not an option of this command; see --help")
+            raise ValueError(f"{path}: {name!r} is not an option of this command; see --help")
         if isinstance(value, dict):
-            raise typer.BadParameter(f"{path}: {name!r} is a table; write its options as name = value, one a line")
-    context.default_map = {**(context.default_map or {}), **values}
-    return path
+            raise ValueError(f"{path}: {name!r} is a table; write its options as name = value, one a line")
+    return options
 
 
 def command_line(context: typer.Context, absolute: set[str]) -> list[str]:
