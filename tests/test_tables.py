@@ -168,6 +168,16 @@ def test_parquet_with_nan_and_json_with_missing_keys(tmp_path):
     assert [table.place(row) for row in range(3)] == ["line 1", "line 3", "line 4"]
 
 
+def test_parquet_with_texts_of_all_sorts(tmp_path):
+    kinds = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
+    for kind in kinds:
+        parquet.write_table(pa.table({"t": pa.array(["a", "", None, "b"], kind)}), tmp_path / "a.parquet")
+        assert read_table(tmp_path / "a.parquet").columns["t"].to_pylist() == ["a", None, None, "b"], kind
+    broken = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])
+    parquet.write_table(pa.table({"t": broken}), tmp_path / "a.parquet")
+    complaint(lambda: read_table(tmp_path / "a.parquet"), tmp_path / "a.parquet", "UTF8")
+
+
 def test_json_lines_in_batches(tmp_path, monkeypatch):
     monkeypatch.setattr(json_lines, "_BATCH", 3)
     rows = [{"a": i} | ({"late": f"v{i}"} if i > 4 else {}) | {"mixed": i if i % 2 else i + 0.5} for i in range(10)]
@@ -248,6 +258,7 @@ BAD = [
     ("a.csv", GOOD + "1,2\n", ["line 14", "has 2 fields", "header has 3"]),
     ("a.csv", 'x,t,y\n1,"two\nlines",a\n2,b,c,d\n', ["line 4", "has 4 fields", "header has 3"]),
     ("a.csv", 'x,t,y\n1,"two,a\n2,b,c\n3,b,c\n', ["line 2", "never closed"]),
+    ("a.csv", 'x,y\n1,a\n2,b\n4,a\n3,"b\n5,a\n6,b\n', ["line 5", "never closed"]),
     ("a.csv", b"x,y,x\n1,2,3\n", ["line 1", "twice", "'x'"]),
     ("a.csv", "x,n,y\n1,Zoë,a\n2,Zoë,b\n".encode("latin-1"), ["line 2", "UTF-8"]),
     ("a.csv", "größe,n,y\n1,a,a\n2,b,b\n".encode("latin-1"), ["line 1", "UTF-8"]),
@@ -787,6 +798,10 @@ def test_label_studio_tasks():
         ("number", {"number": 2.0}),
     ]
     json.dumps(to_tasks(numbers, examples, "numbers"), allow_nan=False)
+    whole = labels.assign(given=[1.0, np.nan], corrected=[2, 3], suggested=[2.0, np.nan])
+    tasks = to_tasks(whole, examples, "classes")
+    assert [task["predictions"][0]["result"][0]["value"]["choices"] for task in tasks] == [["2"], ["3"]]
+    assert [task["data"]["safegain_given"] for task in tasks] == ["1", None]
 
 
 def annotation(label, **more):

@@ -34,7 +34,7 @@ _REASONS = {
 def find_kinds(table: Table, forced: Mapping[str, Kind]) -> tuple[dict[str, Kind], list[str]]:
     """The kind of each column that can be used, in order, and a sentence for each reason to leave others out."""
     found = {name: forced.get(name) or _kind_of(table, name) for name in table.columns}
-    if found and all(verdict == "names" for verdict in found.values() if verdict not in ("empty", "constant")):
+    if not any(verdict in KINDS for verdict in found.values()):
         found = {name: "text" if verdict == "names" else verdict for name, verdict in found.items()}
     notes = []
     for reason, what in _REASONS.items():
