@@ -188,9 +188,7 @@ def test_a_run_saved_from_python_reads_well(tmp_path):
 def test_facts_that_are_not_known_leave_their_section_out(tmp_path, task):
     folder = make_run(tmp_path / "run", task=task)
     facts = json.loads((folder / "run.json").read_text())
-    unknown = {
-        name: None for name in ("seconds", "label", "columns", "files", "certificate", "by_class", "by_group", "seed")
-    }
+    unknown = dict.fromkeys(("seconds", "label", "columns", "files", "certificate", "by_class", "by_group", "seed"))
     unknown |= {name: [] for name in ("notes", "models", "margins", "history")}
     for name, value in unknown.items():
         report_html(open_run(change(folder, **{name: value})))

@@ -20,9 +20,9 @@ def as_numbers(texts: pa.Array | pa.ChunkedArray, *, decimal_comma: bool) -> pa.
 
 def not_numbers(texts: pa.ChunkedArray, *, decimal_comma: bool) -> pa.ChunkedArray:
     """Where the text is there and is not a number."""
-    tidy = _tidied(texts, decimal_comma)
     number = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^(?i)[-+]?inf(inity)?$|^0[xX][0-9a-fA-F]+$"
-    return pc.fill_null(pc.invert(pc.match_substring_regex(tidy, number)), False)
+    found = (pc.match_substring_regex(_tidied(chunk, decimal_comma), number) for chunk in texts.chunks)
+    return pa.chunked_array([pc.fill_null(pc.invert(number), False) for number in found], type=pa.bool_())
 
 
 def without_nan(numbers: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -32,7 +32,8 @@ def without_nan(numbers: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
 
 
 def without_empty(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    return pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+    empty = pc.equal(texts, "")
+    return pc.if_else(empty, pa.scalar(None, texts.type), texts) if pc.any(empty).as_py() else texts
 
 
 def _converted(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:

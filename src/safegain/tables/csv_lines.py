@@ -14,7 +14,7 @@ from safegain.tables.bad_file import BadFile
 from safegain.tables.opening import broken_utf8, check_utf8, is_utf8, lines_of
 
 DELIMITERS = ",;\t"
-LARGEST_ROW = 1 << 22  # bytes; the size of a block of the parser, too
+LARGEST_ROW = 1 << 20  # bytes; the size of a block of the parser, too
 
 
 class Record(NamedTuple):

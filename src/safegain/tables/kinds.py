@@ -34,7 +34,7 @@ _REASONS = {
 def find_kinds(table: Table, forced: Mapping[str, Kind]) -> tuple[dict[str, Kind], list[str]]:
     """The kind of each column that can be used, in order, and a sentence for each reason to leave others out."""
     found = {name: forced.get(name) or _kind_of(table, name) for name in table.columns}
-    if found and all(verdict == "names" for verdict in found.values() if verdict not in ("empty", "constant")):
+    if not any(verdict in KINDS for verdict in found.values()):
         found = {name: "text" if verdict == "names" else verdict for name, verdict in found.items()}
     notes = []
     for reason, what in _REASONS.items():
@@ -115,33 +115,35 @@ def _kind_of_numbers(table: Table, name: str) -> str:
     lowest, highest = pc.min_max(column).as_py().values()
     if lowest == highest:
         return "constant"
-    counts = (
-        table.n_rows >= _FEWEST_COUNTED
-        and lowest in (0, 1)
-        and highest - lowest == table.n_rows - 1
-        and not column.null_count
-    )
-    if counts and np.array_equal(column.to_numpy(), np.arange(lowest, highest + 1)):
-        return "counter"
-    return "number"
+    may_count = lowest in (0, 1) and highest - lowest == table.n_rows - 1 and table.n_rows >= _FEWEST_COUNTED
+    counts = may_count and np.array_equal(column.to_numpy(), np.arange(lowest, highest + 1))
+    return "counter" if counts else "number"
 
 
 def _kind_of_texts(table: Table, name: str, column: pa.ChunkedArray) -> str:
     n = len(column) - column.null_count
     if pc.sum(pc.match_substring_regex(column, _PICTURE)).as_py() >= 0.95 * n:
         return "image"
-    _check_not_nearly_numbers(table, name, column, n)
-    sample = column.take(pa.array(np.linspace(0, len(column) - 1, min(len(column), _SAMPLE)).astype(int))).drop_null()
+    sample = _sample(column)
     words = pc.mean(pc.add(pc.count_substring_regex(sample, r"\S\s+\S"), 1)).as_py() or 0
     prose = words >= _PROSE_WORDS or (pc.mean(pc.utf8_length(sample)).as_py() or 0) >= _PROSE_LENGTH
     if prose and pc.count_distinct(sample).as_py() > 0.5 * len(sample):
         return "text"
+    _check_not_nearly_numbers(table, name, column, n)
     distinct = pc.count_distinct(column, mode="only_valid").as_py()
     if distinct == 1 and not column.null_count:
         return "constant"
     if distinct <= 0.05 * n or (distinct <= _MOST_CATEGORIES and distinct <= 0.9 * n) or distinct == 1:
         return "category"
     return "text" if prose or distinct <= 0.9 * n else "names"
+
+
+def _sample(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Runs of rows from everywhere. Slices copy nothing, where taking rows by number would copy the whole column."""
+    run = _SAMPLE // 100
+    starts = np.unique(np.linspace(0, max(len(column) - run, 0), 100).astype(int)) if len(column) > _SAMPLE else [0]
+    runs = [column.slice(start, run if len(column) > _SAMPLE else None) for start in starts]
+    return pa.chunked_array([chunk for part in runs for chunk in part.chunks], type=column.type).drop_null()
 
 
 def _check_not_nearly_numbers(table: Table, name: str, column: pa.ChunkedArray, n: int) -> None:

@@ -21,6 +21,10 @@ ROW, ID, PICTURE, GIVEN = "safegain_row", "safegain_id", "safegain_picture", "sa
 def to_tasks(labels: pd.DataFrame, examples: pd.DataFrame, task: Task) -> list[dict[str, Any]]:
     """A task for each row of a run's `labels`, in that order; `examples` has the values of rows that can be shown."""
     known = {int(example["row"]): example for example in examples.to_dict("records")}
+    if pd.api.types.is_integer_dtype(
+        labels["corrected"]
+    ):  # pandas makes doubles of whole numbers where some are missing
+        labels = labels.astype({"given": "Int64", "suggested": "Int64"})
     return [_task(label, known.get(int(label["row"]), {}), task) for label in labels.to_dict("records")]
 
 

@@ -67,6 +67,8 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Texts as texts however they are stored, a missing number as a null."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if str(column.type) == "string_view":  # older versions of Arrow do not have the type
+        column = column.cast(pa.large_string())
     if pa.types.is_decimal(column.type) or pa.types.is_float16(column.type):
         column = column.cast(pa.float64())
     return without_empty(column) if is_text(column.type) else without_nan(column)
