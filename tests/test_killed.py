@@ -10,15 +10,15 @@ import pytest
 from command import ENVIRONMENT, done, safegain, start
 from sklearn.datasets import load_diabetes, load_digits
 
-KILLS = 4  # in each of five fits
+MOMENTS = 4  # of each of five fits: twenty
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     random = np.random.RandomState(0)
-    X, y = load_digits(return_X_y=True)
-    trusted = random.rand(len(y)) < 0.2
+    X, y = (part[:600] for part in load_digits(return_X_y=True))
+    trusted = random.rand(len(y)) < 0.3
     noisy = np.where(trusted | (random.rand(len(y)) < 0.6), y, (y + 1) % 10)
     frame = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(64)]).assign(digit=noisy, right=trusted)
     frame.to_csv(folder / "digits.csv", index=False)
@@ -30,8 +30,8 @@ def tables(tmp_path_factory):
 
 
 FITS = {
-    "classes": ["digits.csv", "--label", "digit", "--recipe", "n_steps=400"],
-    "classes, certified": ["digits.csv", "--label", "digit", "--recipe", "n_steps=200", "--certify", "0.05"],
+    "classes": ["digits.csv", "--label", "digit", "--recipe", "n_steps=150"],
+    "classes, certified": ["digits.csv", "--label", "digit", "--recipe", "n_steps=100", "--certify", "0.05"],
     "free": ["digits.csv", "--label", "digit", "--search-space", "free", "--model", "softmax", "--n-outer", "8"],
     "numbers": ["diabetes.csv", "--label", "progression"],
     "numbers, free": ["diabetes.csv", "--label", "progression", "--search-space", "free", "--model", "ridge"],
@@ -40,14 +40,16 @@ FITS = {
 
 def comparable(run):
     """All that a run holds but times and where it lies."""
-    facts = json.loads((run / "run.json").read_text())
-    for record in facts["history"]:
-        record.pop("seconds", None)
-    for name in ("seconds", "created"):
-        facts.pop(name)
+    facts = without_times(json.loads((run / "run.json").read_text()))
     facts["estimator"]["parameters"].pop("checkpoint")
     names = ("model.safetensors", "labels-1-of-1.parquet", "examples.parquet", "neighbours.parquet")
     return facts, [(run / name).read_bytes() for name in names]
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {key: without_times(each) for key, each in value.items() if key not in ("seconds", "created")}
+    return [without_times(each) for each in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -57,23 +59,28 @@ def test_a_killed_fit_ends_as_if_nothing_had_happened(tables, tmp_path, name):
     began = time.perf_counter()
     done(*command, "--out", tmp_path / "undisturbed")
     length = time.perf_counter() - began
-    random, run = np.random.RandomState(len(name)), tmp_path / "killed"
-    killed = 0
-    for _ in range(KILLS):
-        words = ["resume", run] if (run / "request.json").exists() else [*command, "--out", run]
-        process = subprocess.Popen(start(*words), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(random.uniform(0.2, 1.0) * length)
-        killed += process.poll() is None
-        process.kill()
-        process.wait()
+    expected_facts, expected_files = comparable(tmp_path / "undisturbed")
+    random, killed = np.random.RandomState(len(name)), 0
+    for moment in range(MOMENTS):
+        run = tmp_path / f"killed {moment}"
+        for _ in range(1 + moment % 2):  # every other one is killed again while it goes on
+            words = ["resume", run] if (run / "request.json").exists() else [*command, "--out", run]
+            process = subprocess.Popen(
+                start(*words), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            time.sleep(random.uniform(0.3, 1.0) * length)
+            killed += process.poll() is None
+            process.kill()
+            process.wait()
+        if (run / "request.json").exists():
+            done("resume", run)
+        else:
+            done(*command, "--out", run)
+        facts, files = comparable(run)
+        assert facts == expected_facts
+        assert files == expected_files
+        assert not (run / "checkpoint").exists()
     assert killed
-    if not (run / "request.json").exists():
-        done(*command, "--out", run)
-    done("resume", run)
-    (facts, files), (expected_facts, expected_files) = comparable(run), comparable(tmp_path / "undisturbed")
-    assert facts == expected_facts
-    assert files == expected_files
-    assert not (run / "checkpoint").exists()
 
 
 def test_two_fits_do_not_share_a_folder(tables, tmp_path):

@@ -584,7 +584,7 @@ def test_a_trusted_file_is_added_below(tmp_path):
     assert found.ids is None
     assert found.table.place(3) == "line 5"
     assert found.table.place(13) == f"line 3 of {trusted}"
-    assert found.notes[-1] == "Of 2 trusted rows 0 are rows of the training file and 2 are added to it."
+    assert found.notes[-1].endswith("trusted.csv: 2 trusted rows, 0 of them in the training file.")
 
 
 def test_trusted_rows_by_id(tmp_path):

@@ -22,8 +22,6 @@ class Wanted:
     trusted : str or None
         A file with labels that can be trusted, or the column of train that is true where they can. A file that
         exists is meant before a column of the same name.
-    checked : tuple of str
-        Files of a review: `_row`, the number of a row of train, and its right label.
     id, group : str or None
         Columns that name a row, and that say to which group it belongs.
     task : "classes", "numbers" or None
@@ -32,17 +30,19 @@ class Wanted:
         Columns whose kind is not what they look like.
     drop : tuple of str
         Columns that are not used.
+    checked : tuple of str
+        Files of a review: `_row`, the number of a row of train, and its right label.
     """
 
     train: str
     label: str
     trusted: str | None = None
-    checked: tuple[str, ...] = ()
     id: str | None = None
     group: str | None = None
     task: Task | None = None
     kinds: dict[str, Kind] = field(default_factory=dict)
     drop: tuple[str, ...] = ()
+    checked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.task not in (None, *get_args(Task)):
