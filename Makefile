@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export SAFEGAIN_DATA ?= ../shared/data
 
-.PHONY: demo test check bench mnist reproduce board clean
+.PHONY: demo test quickstart check bench mnist reproduce board clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -11,11 +11,16 @@ export SAFEGAIN_DATA ?= ../shared/data
 	touch $@
 
 demo: .venv/installed
-	$(BIN)/python -m safegain.demo
+	rm -rf build/demo && mkdir -p build
+	$(BIN)/safegain demo build/demo
 
 # One torch thread per worker: two workers with two threads each fight over the cores.
 test: .venv/installed
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The README's quick start, line by line, in an empty folder and an environment of its own.
+quickstart:
+	.ci/quickstart
 
 check: .venv/installed
 	$(BIN)/ruff check .

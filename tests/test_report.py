@@ -14,9 +14,9 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from browser import chromium, needs_browser, watched
+from run_folders import make_run
 from scipy.stats import binomtest
-from tests.browser import chromium, needs_browser, watched
-from tests.run_folders import make_run
 
 import safegain
 from safegain.power import required_trusted

@@ -17,8 +17,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from run_folders import make_run
 from starlette.testclient import TestClient
-from tests.run_folders import make_run
 
 from safegain.review import create_app, import_decisions, serve
 from safegain.review.finish import free_name

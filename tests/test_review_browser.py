@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 import pytest
 import uvicorn
-from tests.run_folders import make_run
+from run_folders import make_run
 
 from safegain.review import create_app
 

@@ -1,5 +1,5 @@
 // The page: which rows, which is shown, and decisions on their way to the disk.
-import { card, el, single, told, verdicts } from "./view.js";
+import { card, digitKeys, el, single, told, verdicts } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
 const PAGE = 60; // rows of one request
@@ -324,7 +324,7 @@ document.addEventListener("keydown", (event) => {
   if (grid && (name === "ArrowDown" || name === "ArrowUp")) run = () => go(name === "ArrowDown" ? columns() : -columns());
   if (/^[0-9.-]$/.test(name) && view === "single" && rows[at]) {
     if (!about.classes) run = () => $("other").focus(); // the digit goes into the field
-    else if (name >= "1" && name <= Math.min(9, about.classes.length)) run = () => act.other(Number(name) - 1);
+    else if (digitKeys(about.classes).has(name)) run = () => act.other(digitKeys(about.classes).get(name));
   }
   if (!run || (event.repeat && !name.startsWith("Arrow"))) return; // a key held down decides once
   if (about.classes || !/^[0-9.-]$/.test(name)) event.preventDefault();
@@ -340,7 +340,7 @@ async function begin() {
   const option = (value, text, off) => el("option", { value, disabled: off }, text);
   form.order.append(...found.orders.map(({ name, title, rows: n }) => option(name, `${title} (${n})`, n === 0)));
   for (const list of [form.given, form.suggested]) list.append(...(found.classes ?? []).map((text, i) => option(i, text)));
-  const absent = found.classes ? (found.classes.length > 9 ? ".of-numbers" : ".of-numbers, .of-many") : ".of-classes, .of-many";
+  const absent = found.classes ? (found.classes.length > digitKeys(found.classes).size ? ".of-numbers" : ".of-numbers, .of-many") : ".of-classes, .of-many";
   for (const node of document.querySelectorAll(absent)) node.hidden = true;
   $("orders").append(...found.orders.flatMap(({ title, sentence }) => [el("dt", {}, title), el("dd", {}, sentence)]));
   $("caveat").textContent = found.caveat;

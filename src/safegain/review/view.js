@@ -65,9 +65,15 @@ function choices(row, about, act) {
     button("skip", act.skip, ["S"], "Skip: I cannot tell"));
 }
 
+// Digit -> number of a class: its own name where all classes are digits, else its place among the first nine.
+export function digitKeys(classes) {
+  const digits = classes.every((text) => /^[0-9]$/.test(text));
+  return new Map(digits ? classes.map((text, i) => [text, i]) : classes.slice(0, 9).map((_, i) => [String(i + 1), i]));
+}
+
 function classes(about, act) {
-  const first = about.classes.slice(0, 9).map((text, number) =>
-    el("button", { click: () => act.other(number) }, key(number + 1), " ", label(text)));
+  const first = [...digitKeys(about.classes)].map(([digit, number]) =>
+    el("button", { click: () => act.other(number) }, key(digit), " ", label(about.classes[number])));
   const found = el("div", { class: "found" });
   const matches = (part) => about.classes.map((text, number) => ({ text, number }))
     .filter(({ text }) => part && text.toLowerCase().includes(part.toLowerCase()))
@@ -82,7 +88,7 @@ function classes(about, act) {
       if (event.key === "Enter" && best) decided(event, () => act.other(best.number));
     },
   });
-  const search = about.classes.length > 9 ? el("label", {}, key("O"), field) : null;
+  const search = about.classes.length > first.length ? el("label", {}, key("O"), field) : null;
   return el("div", { class: "others" }, el("p", { class: "small" }, "Another label"), el("div", { class: "classes" }, ...first), search, found);
 }
 
