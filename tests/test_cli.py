@@ -92,7 +92,7 @@ def test_predictions_are_those_of_python(cars, tmp_path):
     assert found["prediction"].tolist() == model.predict(frame).tolist()
     assert found["id"].tolist() == frame["car"].tolist()
     np.testing.assert_allclose(found["p(usa)"], model.predict_proba(frame)[:, 2], atol=1e-12)
-    assert done("predict", cars / "run", cars / "fresh.csv").startswith("row,prediction,p(europe)")
+    assert done("predict", cars / "run", cars / "fresh.csv").startswith('"row","prediction","p(europe)"')
 
 
 def test_labels_as_table_csv_parquet_and_label_studio(cars, tmp_path):
@@ -128,7 +128,7 @@ def test_certify_on_fresh_rows_and_never_on_rows_of_the_fit(cars):
     facts = json.loads(ended.stdout)
     assert ended.returncode == int(not facts["certified"])
     assert json.loads((cars / "run" / "certificate-1.json").read_text())["p_value"] == facts["p_value"]
-    assert facts["sentence"].split(":")[0] in (cars / "run" / "report.html").read_text()
+    assert "Later certificates" in (cars / "run" / "report.html").read_text()
     (cars / "run" / "certificate-1.json").unlink()
     again = safegain("certify", cars / "run", cars / "trusted.csv")
     assert again.returncode == 2
@@ -138,7 +138,7 @@ def test_certify_on_fresh_rows_and_never_on_rows_of_the_fit(cars):
 def test_report_and_resume_of_a_finished_run(cars):
     before = (cars / "run" / "model.safetensors").read_bytes()
     path = Path(done("report", cars / "run").strip())
-    assert path.read_text().startswith("<!doctype html>")
+    assert path.read_text().startswith("<!DOCTYPE html>")
     assert "nothing to go on with" in safegain("resume", cars / "run").stderr
     assert (cars / "run" / "model.safetensors").read_bytes() == before
 
@@ -203,23 +203,17 @@ def test_text_in_json_lines(tmp_path):
 
 def test_pictures_in_an_npz(tmp_path):
     with np.load(shared("mnist.npz")) as arrays:
-        names = sorted(arrays.files)
-        images, target = (arrays[name][:800] for name in names[:2]) if len(names) == 2 else _mnist(arrays)
+        images, target = arrays["x"][:800], arrays["y"][:800]
     random = np.random.RandomState(0)
     trusted = random.rand(800) < 0.3
     noisy = np.where(trusted | (random.rand(800) < 0.7), target, (target + 1) % 10)
-    np.savez(tmp_path / "digits.npz", picture=images.reshape(800, 28, 28), digit=noisy, right=trusted)
+    np.savez(tmp_path / "digits.npz", picture=images, digit=noisy, right=trusted)
     options = ["--label", "digit", "--trusted", "right", "--out", tmp_path / "run", *QUICK]
     done("fit", tmp_path / "digits.npz", *options)
     facts = json.loads((tmp_path / "run" / "run.json").read_text())
     assert facts["columns"] == {"picture": "image"}
     examples = pd.read_parquet(tmp_path / "run" / "examples.parquet")
     assert all(picture.startswith(b"\x89PNG") for picture in examples["picture"])
-
-
-def _mnist(arrays):
-    found = {arrays[name].ndim > 1: arrays[name][:800] for name in arrays.files}
-    return found[True], found[False]
 
 
 def test_the_demo_from_files_to_a_run(tmp_path):
@@ -362,7 +356,7 @@ def test_from_a_review_to_the_next_run(cars, tmp_path):
         page = httpx.Client(base_url=url, headers={"X-Safegain-Token": token}, trust_env=False)
         rows = page.get("/api/rows", params={"limit": 5}).json()["rows"]
         for row in rows:
-            decision = {"row": row["row"], "verdict": "accept", "version": row["version"], "tab": "t"}
+            decision = {"row": row["row"], "verdict": "accept", "version": 0, "who": "me"}
             assert page.post("/api/decide", json=decision).status_code == 200
         told = page.post("/api/finish").json()
     finally:

@@ -84,8 +84,8 @@ def test_a_killed_fit_ends_as_if_nothing_had_happened(tables, tmp_path, name):
 
 
 def test_two_fits_do_not_share_a_folder(tables, tmp_path):
-    table, *options = FITS["classes"]
-    command = ["fit", tables / table, "--trusted", "right", *options, "--out", tmp_path / "run"]
+    options = ["--label", "digit", "--trusted", "right", "--recipe", "n_steps=100000", "--out", tmp_path / "run"]
+    command = ["fit", tables / "digits.csv", *options]
     first = subprocess.Popen(start(*command), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (tmp_path / "run" / "request.json").exists():
         time.sleep(0.05)
@@ -104,6 +104,7 @@ def test_two_fits_do_not_share_a_folder(tables, tmp_path):
 def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
     (tmp_path / "t.csv").write_bytes((tables / "digits.csv").read_bytes())
     command = ["fit", tmp_path / "t.csv", "--label", "digit", "--trusted", "right", "--out", tmp_path / "run"]
+    command += ["--recipe", "n_steps=100000"]
     process = subprocess.Popen(start(*command), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (tmp_path / "run" / "request.json").exists():
         time.sleep(0.05)

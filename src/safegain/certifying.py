@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,10 @@ class Certify:
     per_group: bool = False
     priors: Mapping[Any, float] | None = None
     clip: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.delta, bool) or not isinstance(self.delta, Real) or not 0 < self.delta < 1:
+            raise ValueError(f"certify: delta must be a number between 0 and 1, got {self.delta!r}")
 
     def n_rows(self, n_trusted: int) -> int:
         """How many of the trusted rows are set aside."""
