@@ -23,6 +23,7 @@ from torch.nn.functional import cross_entropy
 
 import safegain.auto
 import safegain.evidence
+import safegain.kernel
 import safegain.pgs
 import safegain.training
 from safegain import PerClass, PerGroup, PGSClassifier, PGSRegressor
@@ -43,12 +44,13 @@ from safegain.evidence import (
     posterior,
 )
 from safegain.kernel import (
-    FITTED_ROWS,
-    LANDMARKS_OF_MANY,
+    MOST_FITTED,
+    MOST_KEPT,
     MOST_LANDMARKS,
     MOST_WORK,
     Kernel,
     KernelRidge,
+    KernelRidgeInBlocks,
     kernel_rows,
     n_landmarks,
 )
@@ -58,6 +60,7 @@ from safegain.methods.noise_layer import corrected_loss
 from safegain.models import TwoLayer
 from safegain.posterior_space import Posterior
 from safegain.recipe import CrossEntropy, Material, Network, Recipe, train
+from safegain.row_sources import ArrayRows
 from safegain.solvers import Newton
 from safegain.trainers import OnPosterior, RecipeTrainer, SolverTrainer
 
@@ -97,21 +100,21 @@ def refits(F, Y, fitted, penalty):
 def test_leave_one_out_is_a_refit_without_the_row(penalty):
     F, Y = made((30, 6), dtype=torch.float32), made((30, 3), seed=1, dtype=torch.float32)
     fitted = torch.arange(30) % 3 > 0
-    head = KernelRidge.of(F, fitted)
+    head = KernelRidge(F, fitted)
     moment, expected = head.moment(Y), refits(F, Y, fitted, penalty)
     np.testing.assert_allclose(head.leave_one_out(Y, moment, penalty), expected, atol=2e-4)
     new = (~fitted).nonzero()[:, 0]
-    np.testing.assert_allclose(head.predict(moment, penalty, new), expected[~fitted], atol=1e-5)
+    np.testing.assert_allclose(head.predict(head.features(new), moment, penalty), expected[~fitted], atol=1e-5)
 
 
 def test_kernel_ridge_is_scikit_learns():
     X = kernel_rows(np.random.RandomState(0).randn(60, 3))
     Y, fitted = made((60, 2), seed=1, dtype=torch.float32), torch.arange(60) < 40
-    head = KernelRidge.of(kernel_features(X, np.arange(40), 2.0), fitted)
+    head = KernelRidge(kernel_features(X, np.arange(40), 2.0), fitted)
     apart = float((X[:40, None] - X[None, :40]).square().sum(dim=2).mean())
     other = kernel_ridge.KernelRidge(alpha=0.1, kernel="rbf", gamma=1 / (2.0 * apart)).fit(X[:40], Y[:40])
     np.testing.assert_allclose(
-        head.predict(head.moment(Y), 0.1, torch.arange(40, 60)), other.predict(X[40:]), atol=2e-3
+        head.predict(head.features(torch.arange(40, 60)), head.moment(Y), 0.1), other.predict(X[40:]), atol=2e-3
     )
 
 
@@ -141,22 +144,49 @@ def test_rows_that_are_all_alike():
     Y = made((12, 2), dtype=torch.float32)
     everyone = torch.ones(12, dtype=torch.bool)
     F = kernel_features(kernel_rows(np.full((12, 3), 5.0)), np.arange(12), 0.5)
-    head = KernelRidge.of(F, everyone)
+    head = KernelRidge(F, everyone)
     others = (Y.sum(dim=0) - Y) / (11 + 0.1)  # the kernel is one everywhere: the mean of the others, shrunk
     np.testing.assert_allclose(head.leave_one_out(Y, head.moment(Y), 0.1), others, atol=1e-4)
     twins = np.repeat(np.random.RandomState(0).randn(6, 3), 2, axis=0)
     F = kernel_features(kernel_rows(twins), np.arange(12), 2.0)
-    head = KernelRidge.of(F, everyone)
+    head = KernelRidge(F, everyone)
     np.testing.assert_allclose(head.leave_one_out(Y, head.moment(Y), 0.1), refits(F, Y, everyone, 0.1), atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse", "source"])
+def test_features_that_are_not_kept_are_made_again(monkeypatch, kind):
+    """Blocks of 16 rows, of some of the rows and not in their order, against the features of all of them at once."""
+    monkeypatch.setattr(safegain.kernel, "BLOCK_ROWS", 16)
+    X = np.random.RandomState(0).randn(90, 3)
+    rows = kernel_rows({"array": X, "sparse": scipy.sparse.csr_array(X), "source": ArrayRows(X)}[kind])
+    numbers, fitted = np.random.RandomState(1).permutation(90)[:70], torch.arange(70) % 7 != 0
+    Y, kernel = made((70, 2), seed=1, dtype=torch.float32), Kernel.of(safegain.kernel.taken(rows, np.arange(30)), 2.0)
+    kept = KernelRidge(kernel.features(safegain.kernel.taken(rows, numbers)), fitted)
+    again = KernelRidgeInBlocks(kernel, rows, numbers, fitted)
+    np.testing.assert_allclose(again.gram, kept.gram, rtol=1e-4, atol=1e-5)
+    some = torch.tensor([0, 69, 7])
+    for penalty in (0.1, 3.0, 0.1):
+        of_kept, of_again = (
+            [
+                head.leave_one_out(Y, head.moment(Y), penalty),
+                head.predict(head.features(some), head.moment(Y), penalty),
+                (head.features(some).square() @ head.shrunk(penalty)),
+            ]
+            for head in (kept, again)
+        )
+        for first, second in zip(of_kept, of_again, strict=True):
+            np.testing.assert_allclose(second, first, atol=2e-4)
+    of_landmarks = again.of_landmarks(again.moment(Y), 0.1)
+    there = kernel.to_landmarks(safegain.kernel.taken(rows, numbers[some])) @ of_landmarks
+    np.testing.assert_allclose(there, kept.predict(kept.features(some), kept.moment(Y), 0.1), atol=2e-4)
 
 
 def test_landmarks_stay_within_memory():
     assert [n_landmarks(n) for n in (1, 50, 2000, 10_000)] == [1, 50, 2000, 2000]
-    for n in (10**4, FITTED_ROWS):
+    for n in (10**4, MOST_KEPT, 10**5, MOST_FITTED):
         assert 100 <= n_landmarks(n) <= MOST_LANDMARKS
         assert n * n_landmarks(n) ** 2 <= MOST_WORK
-    assert n_landmarks(FITTED_ROWS + 1) == n_landmarks(10**8) == LANDMARKS_OF_MANY
-    assert FITTED_ROWS * LANDMARKS_OF_MANY**2 <= MOST_WORK
+    assert n_landmarks(10**8) == n_landmarks(MOST_FITTED)
 
 
 # --- the evidence -------------------------------------------------------------------------------------------------
@@ -262,9 +292,43 @@ def test_evidence_corrects_the_labels():
     assert torch.equal(part.transition, found.transition)
 
 
+@pytest.mark.parametrize("most_fitted", [10**6, 300])
+def test_evidence_of_many_rows(monkeypatch, most_fitted):
+    """Features that are not kept, of all rows or of some: labels are corrected as well, and rows that were not fitted
+    get what the fitted ones say of them.
+    """
+    plain, known, true, targets, calibrating = blobs()
+    monkeypatch.setattr(safegain.evidence, "MOST_KEPT", 100)
+    monkeypatch.setattr(safegain.evidence, "MOST_FITTED", most_fitted)
+    monkeypatch.setattr(safegain.evidence, "BLOCK_ROWS", 64)
+    fitted = safegain.evidence._fitted_rows(known, np.random.RandomState(0))
+    assert len(fitted) == min(most_fitted, len(true))
+    assert len(set(fitted)) == len(fitted)
+    many = Features(plain.X, Basis(2.0, plain.basis.landmarks, fitted))
+    found = find_evidence(many, known, targets, calibrating)
+    if most_fitted > len(true):
+        expected = find_evidence(Features(plain.X, plain.basis), known, targets, calibrating)
+        np.testing.assert_allclose(found.log_p, expected.log_p, atol=0.01)
+        np.testing.assert_allclose(found.Q, expected.Q, atol=0.01)
+    else:
+        assert known.trusted[fitted].sum() == most_fitted // 8
+        assert (known.y[fitted] >= 0).all()
+        rest = np.setdiff1d(np.arange(len(true)), fitted)
+        ridge = many.ridge(targets[fitted])  # as the last round had it, out of the rows that were not fitted
+        assert isinstance(ridge, KernelRidgeInBlocks)
+        np.testing.assert_allclose(found.Q.sum(dim=1), 1, atol=1e-5)
+        np.testing.assert_array_equal(found.Q[known.trusted], np.eye(3)[true[known.trusted]])
+        weak = rest[(known.y[rest] >= 0) & ~known.trusted[rest]]
+        by_hand = posterior(found.log_p[weak], found.transition, known.y[weak])
+        np.testing.assert_allclose(found.Q[weak], by_hand, atol=1e-6)
+        assert (found.Q[weak].argmax(dim=1).numpy() == true[weak]).mean() > 0.9
+        assert (found.log_p[rest].argmax(dim=1).numpy() == true[rest]).mean() > 0.9
+
+
 def test_no_row_is_its_own_evidence():
     _, known, _, targets, calibrating = blobs(60, 40)
-    strangers = SimpleNamespace(F=torch.eye(100), basis=Basis(1.0, np.arange(100), np.arange(100)))  # none are shared
+    everyone = Basis(1.0, np.arange(100), np.arange(100))
+    strangers = SimpleNamespace(ridge=lambda targets: KernelRidge(torch.eye(100), targets), basis=everyone)
     log_p = find_evidence(strangers, known, targets, calibrating).log_p
     np.testing.assert_allclose(log_p, log_p[:1].expand(100, 3), atol=1e-4)
 
@@ -799,6 +863,29 @@ def test_same_seed_same_bits_and_gradients_switched_off(fitted):
     np.testing.assert_array_equal(again.label_distribution_, fitted.label_distribution_)
     other = classifier(random_state=1).fit(X, noisy, trusted=trusted)
     assert not torch.equal(other.model_.theta, fitted.model_.theta)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_many_rows_are_read_where_they_are(fitted, monkeypatch, together):
+    """What is done from a certain number of rows on, done for few: no copy of X, features that are not kept."""
+    X, noisy, _, trusted = digits(**HARD)
+    expected = fitted
+    if together:  # weak rows in one piece
+        order = np.argsort(trusted, kind="stable")
+        X, noisy, trusted = X[order], noisy[order], trusted[order]
+        expected = classifier().fit(X, noisy, trusted=trusted)
+    for module in (safegain.training, safegain.evidence):
+        monkeypatch.setattr(module, "MOST_KEPT", 100)
+    joined, plain = [], safegain.auto.join_rows
+    monkeypatch.setattr(safegain.auto, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1])
+    found = classifier().fit(X, noisy, trusted=trusted)
+    ((weak, *_),) = (each.parts for each in joined)
+    assert np.shares_memory(weak.X if together else weak.source.X, X)
+    for name, reference in expected.references_.items():
+        np.testing.assert_allclose(found.references_[name].theta, reference.theta, atol=1e-8)
+    np.testing.assert_allclose(found.label_distribution_, expected.label_distribution_, atol=0.02)
+    assert (found.predict(X) == expected.predict(X)).mean() > 0.98
+    np.testing.assert_array_equal(found.held_out_, expected.held_out_)
 
 
 def test_nothing_of_the_users_is_touched():

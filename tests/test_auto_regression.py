@@ -10,6 +10,7 @@ from sklearn.linear_model import Ridge
 from tests.problems import make_problem
 
 import safegain.auto_regression
+import safegain.training
 from safegain import PGSRegressor
 from safegain.auto_regression import REFERENCES, STRUCTURED, _cross_validated, _stack, _standings, auto_regression
 from safegain.configure import Inner, make_model
@@ -17,6 +18,7 @@ from safegain.hypergradient import Cholesky
 from safegain.inputs import fit_inputs
 from safegain.outer import search
 from safegain.residual_space import Curve, ResidualCurve
+from safegain.row_sources import Joined
 from safegain.safeness import Bootstrap
 from safegain.selection import Candidate, Selection, Standing
 from safegain.solvers import ClosedForm
@@ -361,3 +363,22 @@ def test_others_compare_numbers_on_the_rows_held_out(settings):
     np.testing.assert_allclose(found["raw"]["loss"], (fitted.raw_model_.predict(X[rows]) - y[rows]) ** 2)
     if "model" not in settings and not fitted.safeness_.fell_back:
         np.testing.assert_allclose(found["new"]["loss"], (fitted.predict(X[rows]) - y[rows]) ** 2)
+
+
+def test_many_rows_are_read_where_they_are(monkeypatch):
+    X, y, _, _ = made_up(d=3)
+    rows = np.arange(360)
+    X, y, trusted = X[:360], y[:360], (rows >= 120) & (rows % 4 == 0)
+    whole = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
+    monkeypatch.setattr(safegain.training, "MOST_KEPT", 100)
+    joined, plain = [], safegain.auto_regression.join_rows
+    monkeypatch.setattr(
+        safegain.auto_regression, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1]
+    )
+    found = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
+    weak = [each.parts[0] for each in joined if isinstance(each, Joined)]
+    assert len(weak) == 1 + 2 * 5  # all rows; and for each fold, with either half of the trusted rows
+    assert all(np.shares_memory(each.source.X, X) for each in weak)
+    np.testing.assert_allclose(found.model_.theta, whole.model_.theta, rtol=1e-6)
+    np.testing.assert_allclose(found.sample_weight_, whole.sample_weight_, rtol=1e-6)
+    np.testing.assert_allclose(found.comparison_["loss"], whole.comparison_["loss"], rtol=1e-6)

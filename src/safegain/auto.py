@@ -34,7 +34,7 @@ from safegain.selection import Candidate, SafenessReport, SetMargin
 from safegain.splits import ENOUGH, hold_out
 from safegain.stages import Stages, Watch
 from safegain.trainers import RecipeTrainer, SolverTrainer, Trainer
-from safegain.training import Compared, Data, Outcome, Settings, upper_level
+from safegain.training import Compared, Data, Outcome, Settings, one_hot_labels, streams, upper_level
 
 REFERENCES = ("raw", "raw+trusted", "trusted")
 STRUCTURED = "structured"
@@ -92,7 +92,8 @@ def auto_classification(
     trained = tuple(dict.fromkeys(("raw", *rivals)))
     stages = Stages(len(trained) + len(LATER_STAGES), random, generator, checkpoint, watch)
     known, search, held = _known(data)
-    X = join_rows([data.X, data.X_search, *([] if data.X_rank is None else [data.X_rank])])
+    parts_of_X = [data.X, data.X_search, *([] if data.X_rank is None else [data.X_rank])]
+    X = join_rows(parts_of_X, streamed=streams(len(known.y), recipe is not None or settings.inputs.linear))
     trainer = _trainer(X, known, settings, recipe, random, generator)
     weak = known.labelled & ~known.trusted
     parts = {"raw": weak, "raw+trusted": weak | search, "trusted": search}
@@ -245,13 +246,14 @@ def _outcome(
     history: list[Record],
     standings: dict[str, Standing],
 ) -> Outcome:
-    weak, losses = torch.arange(len(data.y)), torch.tensor([margin.raw_loss for margin in report.sets])
-    labelled = known.labelled[weak]
-    predicted = torch.softmax(trainer.outputs(thetas[kept], weak), dim=1)
-    as_given = Point(labelled.to(predicted.dtype), torch.where(labelled[:, None], known.one_hot[weak], predicted))
-    best = reference = Candidate(None, thetas[kept], as_given, losses)
+    n, losses, dtype = len(data.y), torch.tensor([margin.raw_loss for margin in report.sets]), thetas[kept].dtype
+    given = one_hot_labels(data.y, known.n_classes, dtype)
+    if not data.labelled.all():
+        predicted = torch.softmax(trainer.outputs(thetas[kept], torch.arange(n)), dim=1)
+        given = torch.where(data.labelled[:, None], given, predicted)
+    best = reference = Candidate(None, thetas[kept], Point(data.labelled.to(dtype), given), losses)
     if labels is not None:
-        best = Candidate(1, thetas[STRUCTURED], Point(torch.ones(len(weak)), labels[weak]), losses)
+        best = Candidate(1, thetas[STRUCTURED], Point(torch.ones(n), labels[:n]), losses)
     references = {name: theta for name, theta in thetas.items() if name in REFERENCES}
     named = {"new" if name == STRUCTURED else name: standing for name, standing in standings.items()}
     compared = Compared(

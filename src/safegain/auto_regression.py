@@ -12,6 +12,7 @@ is kept is the mean of the folds' curves. Where it is a descent there is one fol
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ from torch import Tensor
 from safegain.checkpoint import Checkpoint, Kept, Tensors
 from safegain.configure import make_engine, make_solver
 from safegain.hypergradient import Engine
-from safegain.inputs import join_rows
+from safegain.inputs import Rows, join_rows
 from safegain.losses import SquaredError
 from safegain.lower import LowerLevel
 from safegain.measures import task_measure
@@ -32,7 +33,7 @@ from safegain.search_space import Point
 from safegain.selection import Candidate, SafenessReport, Selection, SetMargin, Standing
 from safegain.solvers import Solver
 from safegain.stages import Stages, Watch
-from safegain.training import Compared, Data, Outcome, Settings
+from safegain.training import Compared, Data, Outcome, Settings, streams
 from safegain.upper import UpperLevel
 
 REFERENCES = ("raw", "raw+trusted", "trusted")
@@ -171,6 +172,8 @@ class _Stacked:
     engine: Engine
     settings: Settings
     theta: Tensor  # where a descent starts
+    weak: Rows  # as the user has them
+    trusted: Rows
 
     @property
     def n_weak(self) -> int:
@@ -179,6 +182,10 @@ class _Stacked:
     @property
     def n_trusted(self) -> int:
         return len(self.base) - self.n_weak
+
+    def with_trusted(self, rows: Tensor) -> Any:
+        """Weak rows and the trusted rows of these numbers, as the model takes them."""
+        return self.settings.inputs.rows(_joined([self.weak, self.trusted[rows.numpy()]], self.settings))
 
     def fit(self, w: Tensor, shifts: Tensor | None = None, base: Tensor | None = None) -> Tensor:
         """Theta for row weights that are scaled to mean 1: rows of weight 0 neither raise alpha nor slow a descent."""
@@ -307,7 +314,7 @@ class _Contest:
     def lower(self) -> LowerLevel:
         stacked = self.evidence.stacked
         kept = torch.cat([torch.arange(stacked.n_weak), stacked.n_weak + self.training])
-        return replace(stacked.lower, X=stacked.lower.X[kept], base=self.evidence.base[kept])
+        return replace(stacked.lower, X=stacked.with_trusted(self.training), base=self.evidence.base[kept])
 
     @cached_property
     def upper(self) -> UpperLevel:
@@ -380,11 +387,11 @@ def _status(refits: bool, doubted: bool, reference: str, structured: float, floo
 
 
 def _stack(data: Data, settings: Settings, random: np.random.RandomState, generator: torch.Generator) -> _Stacked:
-    parts = [(data.X, data.y), (data.X_search, data.y_search)]
+    trusted, y_trusted = data.X_search, data.y_search
     if data.X_rank is not None and data.y_rank is not None:
-        parts.append((data.X_rank, data.y_rank))
-    y = torch.cat([labels for _, labels in parts]).to(settings.inputs.dtype)
-    X = settings.inputs.rows(join_rows([rows for rows, _ in parts]))
+        trusted, y_trusted = join_rows([trusted, data.X_rank]), torch.cat([y_trusted, data.y_rank])
+    y = torch.cat([data.y, y_trusted]).to(settings.inputs.dtype)
+    X = settings.inputs.rows(_joined([data.X, trusted], settings))
     labelled = ~torch.isnan(y)
     base = torch.where(labelled, y, 0)
     lower = LowerLevel(settings.model, SquaredError(), X, base, max(settings.alpha, LEAST_ALPHA))
@@ -398,7 +405,12 @@ def _stack(data: Data, settings: Settings, random: np.random.RandomState, genera
         seed=random.randint(2**31),
     )
     engine = make_engine(settings.engine, settings.model, solver)
-    return _Stacked(lower, base, labelled[: len(data.y)], solver, engine, settings, theta)
+    return _Stacked(lower, base, labelled[: len(data.y)], solver, engine, settings, theta, data.X, trusted)
+
+
+def _joined(parts: list[Rows], settings: Settings) -> Rows:
+    n = sum(part.shape[0] for part in parts)
+    return join_rows(parts, streamed=streams(n, settings.inputs.linear))
 
 
 def _comparison_folds(data: Data, solver: Solver, random: np.random.RandomState) -> list[Tensor]:

@@ -21,6 +21,8 @@ from safegain.splits import everywhere
 from safegain.stages import Watch
 from safegain.training import Data, Outcome, Settings, unless_unsafe, upper_level
 
+BLOCK_ROWS = 16_384  # whose labels are corrected at a time
+
 _PARAMETERS = """
     Parameters
     ----------
@@ -234,10 +236,14 @@ class PGSClassifier(ClassifierMixin, PGS):
         self.label_distribution_[~self.trusted_] = outcome.best.point.Q.numpy()
         # The weight is trust in the label as given: what is left of that label is w Q[given], and another wins by
         # having more. Unlabelled rows have no given label to discount.
-        left = self.label_distribution_.copy()
-        rows = np.flatnonzero(self._labels.labelled)
-        left[rows, numbers[rows]] *= self.sample_weight_[rows]
-        self.corrected_labels_ = classes[left.argmax(axis=1)]
+        best = np.empty(len(numbers), dtype=np.intp)
+        for first in range(0, len(numbers), BLOCK_ROWS):
+            block = slice(first, first + BLOCK_ROWS)
+            left, given = self.label_distribution_[block].copy(), numbers[block]
+            rows = np.flatnonzero(self._labels.labelled[block])
+            left[rows, given[rows]] *= self.sample_weight_[block][rows]
+            best[block] = left.argmax(axis=1)
+        self.corrected_labels_ = classes[best]
 
     def _alternatives(self) -> Alternatives:
         return other_classes(self._labels, self.label_distribution_)

@@ -21,15 +21,24 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from safegain.inputs import Rows
-from safegain.kernel import FITTED_ROWS, Kernel, KernelRidge, kernel_rows, n_landmarks
-from safegain.row_sources import StreamedRows
+from safegain.kernel import (
+    BLOCK_ROWS,
+    MOST_FITTED,
+    MOST_KEPT,
+    Kernel,
+    KernelRidge,
+    KernelRidgeInBlocks,
+    Ridge,
+    kernel_rows,
+    n_landmarks,
+    taken,
+)
 
 WIDTHS = (0.5, 2.0, 8.0)
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MOST_ROUNDS = 6
 TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
 EM_STEPS = 50
-BLOCK_ROWS = 4096  # that are predicted at a time
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class Basis:
 
 
 class Features:
-    """Kernel features of the rows that are fitted, made when they are asked for; other rows are met in blocks."""
+    """Kernel features of the rows that are fitted, made when they are asked for; others are predicted in blocks."""
 
     def __init__(self, X: Rows, basis: Basis) -> None:
         self.X, self.basis = X, basis
@@ -102,16 +111,21 @@ class Features:
 
     @cached_property
     def kernel(self) -> Kernel:
-        return Kernel.of(_taken(self.rows, self.basis.landmarks), self.basis.width)
+        return Kernel.of(taken(self.rows, self.basis.landmarks), self.basis.width)
 
     @cached_property
-    def F(self) -> Tensor:  # (m, r)
-        every_row = len(self.basis.fitted) == self.X.shape[0]
-        return self.kernel.features(self.rows if every_row else _taken(self.rows, self.basis.fitted))
+    def F(self) -> Tensor:  # (n, r)
+        return self.kernel.features(self.rows)
 
-    def scores(self, coefficients: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """F @ coefficients of all rows, some at a time."""
-        of_landmarks, n = self.kernel.root @ coefficients, self.X.shape[0]
+    def ridge(self, targets: Tensor) -> Ridge:
+        """On these of the fitted rows."""
+        if self.X.shape[0] <= MOST_KEPT:
+            return KernelRidge(self.F, targets)
+        return KernelRidgeInBlocks(self.kernel, self.rows, self.basis.fitted, targets)
+
+    def predictions(self, of_landmarks: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """For all rows, some at a time, as if none had been fitted."""
+        n = self.X.shape[0]
         for first in range(0, n, BLOCK_ROWS):
             block = slice(first, min(first + BLOCK_ROWS, n))
             yield block, self.kernel.to_landmarks(self.rows[block]) @ of_landmarks
@@ -128,70 +142,66 @@ def choose_basis(X: Rows, known: Known, targets: Tensor, calibrating: Tensor, ra
     rows, fitted = kernel_rows(X), _fitted_rows(known, random)
     drawn = random.permutation(fitted[targets.numpy()[fitted]])
     some = np.concatenate([drawn[:TRIED_ROWS], fitted[calibrating.numpy()[fitted]]])
-    part, landmarks = _taken(rows, some), np.arange(min(TRIED_LANDMARKS, len(drawn)))
+    part, landmarks = taken(rows, some), np.arange(min(TRIED_LANDMARKS, len(drawn)))
 
     def loss(width: float) -> float:
-        F = Kernel.of(part[landmarks], width).features(part)
-        return next(_rounds(F, known[some], targets[some], calibrating[some])).evidence.loss
+        head = KernelRidge(Kernel.of(part[landmarks], width).features(part), targets[some])
+        return next(_rounds(head, known[some], calibrating[some])).evidence.loss
 
     width, n = min(WIDTHS, key=loss), len(known.y)
     return Basis(width, random.permutation(n)[: n_landmarks(n)], fitted)
 
 
 def _fitted_rows(known: Known, random: np.random.RandomState) -> np.ndarray:
-    """All rows; of many, labelled ones by chance, trusted ones before others as long as they are not the most."""
-    if len(known.y) <= FITTED_ROWS:
+    """All rows; of many, labelled ones by chance, and all trusted ones unless these are very many too."""
+    if len(known.y) <= MOST_FITTED:
         return np.arange(len(known.y))
-    trusted, weak = (
-        random.permutation(np.flatnonzero(part)) for part in (known.trusted, known.labelled & ~known.trusted)
-    )
-    trusted = trusted[: max(FITTED_ROWS // 2, FITTED_ROWS - len(weak))]
-    return np.sort(np.concatenate([trusted, weak[: FITTED_ROWS - len(trusted)]]))
-
-
-def _taken(rows: Rows, numbers: np.ndarray) -> Rows:
-    return rows[torch.from_numpy(numbers)] if isinstance(rows, Tensor | StreamedRows) else rows[numbers]
+    parts = (known.trusted, known.labelled & ~known.trusted)
+    trusted, weak = (random.permutation(np.flatnonzero(part)) for part in parts)
+    trusted = trusted[: max(MOST_FITTED // 8, MOST_FITTED - len(weak))]
+    return np.sort(np.concatenate([trusted, weak[: MOST_FITTED - len(trusted)]]))
 
 
 def find_evidence(features: Features, known: Known, targets: Tensor, calibrating: Tensor) -> Evidence:
     """`targets` are the rows whose labels are regressed on, `calibrating` trusted rows that are not among them."""
     fitted = features.basis.fitted
-    found = min(
-        _rounds(features.F, known[fitted], targets[fitted], calibrating[fitted]), key=lambda each: each.evidence.loss
-    )
+    head = features.ridge(targets[fitted])
+    found = min(_rounds(head, known[fitted], calibrating[fitted]), key=lambda each: each.evidence.loss)
     if len(fitted) == len(known.y):
         return found.evidence
-    evidence = found.evidence
-    log_p, Q = torch.empty(2, len(known.y), known.n_classes)
-    for block, scores in features.scores(found.coefficients):
+    assert isinstance(head, KernelRidgeInBlocks)
+    evidence, n, k = found.evidence, len(known.y), known.n_classes
+    log_p, Q = torch.empty(n, k), torch.empty(n, k)
+    for block, scores in features.predictions(head.of_landmarks(found.moment, found.penalty)):
         log_p[block] = found.calibration(scores)
         Q[block] = posterior(log_p[block], evidence.transition, known.y[block])
     log_p[fitted], Q[fitted] = evidence.log_p, evidence.Q
-    Q[known.trusted] = one_hot(known.y[known.trusted], known.n_classes).float()
+    Q[known.trusted] = one_hot(known.y[known.trusted], k).float()
     return replace(evidence, log_p=log_p, Q=Q)
 
 
 @dataclass(frozen=True)
 class _Round:
     evidence: Evidence
-    coefficients: Tensor  # (r, k) from features to scores
-    calibration: "Calibration"  # from scores to probabilities
+    moment: Tensor
+    penalty: float
+    calibration: "Calibration"
 
 
-def _rounds(F: Tensor, known: Known, targets: Tensor, calibrating: Tensor) -> Iterator[_Round]:
-    y, given = known.y, known.one_hot
+def _rounds(head: Ridge, known: Known, calibrating: Tensor) -> Iterator[_Round]:
+    y, given, targets = known.y, known.one_hot, head.fitted
     weak = (known.labelled & ~known.trusted).nonzero()[:, 0]
     judges = calibrating.nonzero()[:, 0]
-    head, Q = KernelRidge.of(F, targets), given
+    judged, Q = head.features(judges), given
     for _ in range(MOST_ROUNDS):
         centre = Q[targets].mean(dim=0)
         moment = head.moment(Q - centre)
-        fits = [(calibrate(head.predict(moment, penalty, judges), y[judges]), penalty) for penalty in PENALTIES]
+        fits = [(calibrate(head.predict(judged, moment, penalty), y[judges]), penalty) for penalty in PENALTIES]
         fit, penalty = min(fits, key=lambda pair: pair[0].loss)
         log_p = fit(head.leave_one_out(Q - centre, moment, penalty))
         transition = most_likely_transition(log_p[weak].exp(), y[weak])
         Q = torch.where(known.trusted[:, None], given, posterior(log_p, transition, y))
-        yield _Round(Evidence(log_p, transition, Q, fit.loss), head.coefficients(moment, penalty), fit)
+        yield _Round(Evidence(log_p, transition, Q, fit.loss), moment, penalty, fit)
 
 
 def posterior(log_p: Tensor, transition: Tensor, y: Tensor) -> Tensor:

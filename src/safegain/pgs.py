@@ -41,7 +41,7 @@ from safegain.splits import drawn_from, everywhere, rank_rows, trusted_rows
 from safegain.stages import Watch
 from safegain.storage import Storage
 from safegain.trained import TrainedModel
-from safegain.training import Compared, Data, Outcome, Settings, run
+from safegain.training import Compared, Data, Outcome, Settings, run, streams
 
 
 class PGS(PGSParameters, ABC):
@@ -164,7 +164,7 @@ class PGS(PGSParameters, ABC):
         ranks, search, rank = labels.ranks, mask & ~held & ~aside, held
         ranked = bool(ranks.count(held.sum()))
         return Data(
-            X=some_rows(rows, ~mask, streamed=self._streams),
+            X=some_rows(rows, ~mask, streamed=self._streams(len(labels))),
             y=torch.from_numpy(labels.numbers[~mask]),
             X_search=everywhere(rows, search, ranks),
             y_search=torch.from_numpy(everywhere(labels.numbers, search, ranks)),
@@ -359,10 +359,12 @@ class PGS(PGSParameters, ABC):
     def _model_name(self) -> str | torch.nn.Module:
         return self._default_model if isinstance(self.model, str) and self.model == "auto" else self.model
 
-    @property
-    def _streams(self) -> bool:
-        """Weak rows are only ever read in blocks."""
-        return self.search_space == "free" and self._model_name in LINEAR
+    def _streams(self, n: int) -> bool:
+        """These weak rows are only ever read in blocks, or some at a time."""
+        linear = self._model_name in LINEAR
+        return (self.search_space == "free" and linear) or (
+            self.search_space == "auto" and streams(n, linear or self._by_recipe)
+        )
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         name = self._model_name

@@ -17,6 +17,8 @@ from torch import Tensor
 from torch.nn import Module, Parameter
 from torch.nn.functional import cross_entropy
 
+BLOCK_ROWS = 16_384  # that a network predicts at a time: 16 MB of hidden units
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -66,7 +68,7 @@ class Network(Module):
 class Material:
     """What a network may learn from: weak rows and trusted rows, and trusted rows held out to stop on."""
 
-    X: Tensor  # (n, d)
+    X: Any  # (n, d) a tensor, or StreamedRows
     y: Tensor  # (n,) class numbers, -1 where there is no label
     trusted: Tensor  # (n,) bool
     X_held: Tensor
@@ -159,6 +161,6 @@ def draw(rows: Tensor, n: int, generator: torch.Generator) -> Tensor:
 def held_out_loss(network: Network, material: Material) -> tuple[float, float]:
     """Share of mistakes on the held-out rows; log-loss settles ties."""
     with torch.no_grad():
-        z = network(material.X_held)
+        z = torch.cat([network(part) for part in material.X_held.split(BLOCK_ROWS)])
     mistakes = (z.argmax(dim=1) != material.y_held).double().mean()
     return float(mistakes), float(cross_entropy(z, material.y_held))

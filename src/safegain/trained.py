@@ -11,6 +11,8 @@ from torch import Tensor
 
 from safegain.inputs import Inputs
 from safegain.models import Model
+from safegain.recipe import BLOCK_ROWS
+from safegain.row_sources import RowSource
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,13 @@ class TrainedModel:
             X = X.to_numpy(dtype=np.float64)
         elif scipy.sparse.issparse(X):
             X = scipy.sparse.csr_array(X)
+        if self.inputs.linear or isinstance(X, RowSource):
+            with torch.no_grad():
+                return self.model.all_outputs(self.theta, self.inputs.rows(X))
+        firsts = range(0, max(len(X), 1), BLOCK_ROWS)  # of blocks whose hidden units fit in memory
         with torch.no_grad():
-            return self.model.all_outputs(self.theta, self.inputs.rows(X))
+            blocks = [self.model.outputs(self.theta, self.inputs.rows(X[i : i + BLOCK_ROWS])) for i in firsts]
+        return blocks[0] if len(blocks) == 1 else torch.cat(blocks)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         if self.classes is None:

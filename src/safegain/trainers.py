@@ -14,7 +14,8 @@ from torch.nn.functional import cross_entropy
 from safegain.evidence import Evidence, Known, posterior
 from safegain.lower import LowerLevel
 from safegain.models import TwoLayer
-from safegain.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
+from safegain.recipe import BLOCK_ROWS, CrossEntropy, Material, Network, Objective, Recipe, train
+from safegain.row_sources import StreamedRows
 from safegain.solvers import Solver
 
 
@@ -61,32 +62,32 @@ class OnPosterior(Objective):
 class RecipeTrainer(Trainer):
     """The shared recipe for the two-layer network; its parameters are handed over as `model` has them."""
 
-    X: Tensor
+    X: Tensor | StreamedRows
     known: Known
     model: TwoLayer
     recipe: Recipe
     generator: torch.Generator
 
     def on_labels(self, rows: Tensor, stop_on: Tensor) -> Tensor:
-        material = self._material(rows, stop_on)
-        return self._trained(CrossEntropy(self._network(), material, self.generator))
+        return self._trained(CrossEntropy(self._network(), self._material(stop_on), self.generator), rows)
 
     def on_evidence(self, rows: Tensor, stop_on: Tensor, evidence: Evidence, share: float) -> Tensor:
-        material, part = self._material(rows, stop_on), evidence.of(rows)
-        return self._trained(OnPosterior(self._network(), material, self.generator, evidence=part, share=share))
+        network, material = self._network(), self._material(stop_on)
+        return self._trained(OnPosterior(network, material, self.generator, evidence=evidence, share=share), rows)
 
     def outputs(self, theta: Tensor, rows: Tensor) -> Tensor:
-        return self.model.outputs(theta, self.X[rows])
+        blocks = [self.model.outputs(theta, self.X[part]) for part in rows.split(BLOCK_ROWS)]
+        return blocks[0] if len(blocks) == 1 else torch.cat(blocks)
 
     def _network(self) -> Network:
-        return Network(self.model.d, self.model.k, self.recipe, self.generator, self.X.dtype)
+        return Network(self.model.d, self.model.k, self.recipe, self.generator, self.model.dtype)
 
-    def _material(self, rows: Tensor, stop_on: Tensor) -> Material:
+    def _material(self, stop_on: Tensor) -> Material:
         y = self.known.y
-        trusted, k = self.known.trusted[rows], self.known.n_classes
-        return Material(self.X[rows], y[rows], trusted, self.X[stop_on], y[stop_on], k)
+        return Material(self.X, y, self.known.trusted, self.X[stop_on], y[stop_on], self.known.n_classes)
 
-    def _trained(self, objective: Objective) -> Tensor:
+    def _trained(self, objective: Objective, rows: Tensor) -> Tensor:
+        objective.rows = rows  # of all rows, which are not copied
         with torch.enable_grad():  # whatever the caller has switched off
             network = train(objective, self.recipe)
         parts = (network.U, network.a, network.V / self.model.gain, network.b)

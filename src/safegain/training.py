@@ -16,6 +16,7 @@ from safegain.configure import Inner, make_engine, make_solver
 from safegain.evidence import Known, choose_features, find_evidence
 from safegain.hypergradient import Engine
 from safegain.inputs import Inputs, Rows, column_means, join_rows, part_of, some_rows, view_columns
+from safegain.kernel import MOST_KEPT
 from safegain.losses import CrossEntropy, SquaredError
 from safegain.lower import LowerLevel
 from safegain.measures import calibrated_log_loss, calibrated_log_losses, task_measure
@@ -56,6 +57,11 @@ class Data:
         """The same with the ranking rows in the place of the search rows."""
         assert self.y_rank is not None
         return replace(self, X_search=self.X_rank, y_search=self.y_rank, groups=self.groups_rank)
+
+
+def streams(n: int, in_parts: bool) -> bool:
+    """Rows for the default search are many, and all that uses them reads them in blocks or some at a time."""
+    return in_parts and n > MOST_KEPT
 
 
 @dataclass(frozen=True)
