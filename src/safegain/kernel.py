@@ -21,8 +21,8 @@ from safegain.inputs import Rows, fit_inputs
 from safegain.row_sources import RowSource, StreamedRows, as_tensor
 
 MOST_KEPT = 16_384  # rows whose features are kept: at most 130 MB
-# Noise is averaged by rows, not by landmarks: of 300,000 rows with 40% wrong labels, a fit on 16,384 lost 1 to 2 points of
-# the corrected labels with 400 landmarks and with 1,750 alike, one on 131,072 a tenth of a point, and this one nothing.
+# Noise is averaged by rows, not by landmarks: of 300,000 rows with 40% wrong labels, a fit on 16,384 lost 1 to 2 points
+# of the corrected labels with 400 landmarks and with 1,750 alike, one on 131,072 a tenth of a point, this one nothing.
 MOST_FITTED = 262_144
 BLOCK_ROWS = 4096  # of a pass
 MOST_LANDMARKS = 2000

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 
@@ -15,6 +16,7 @@ class ProgressBar:
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"),
+            console=Console(stderr=True),  # standard output is for results
         )
         self._task = self._bar.add_task("search", total=steps, note="")
 
