@@ -1143,6 +1143,6 @@ def test_a_bar_shows_the_stages_or_the_steps(capsys, search_space, n_trusted, st
     PGSClassifier("softmax", **settings).fit(X, noisy, trusted=trusted)
     assert capsys.readouterr().out == ""
     PGSClassifier("softmax", verbose=1, **settings).fit(X, noisy, trusted=trusted)
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr().err
     assert "searching" in shown
     assert stages in shown

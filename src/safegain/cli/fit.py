@@ -60,10 +60,13 @@ def request_of(options: Mapping[str, Any], command: Sequence[str]) -> Request:
 
 def tell_outcome(run: Run, talk: Talk) -> None:
     facts, folder = run.facts, shlex.quote(str(run.folder))
-    certificate = facts["certificate"]
+    found, certified = facts["verdict"]["sentence"], (facts["certificate"] or {}).get("sentence", "")
+    if facts["verdict"]["outcome"] == "improved":
+        found = f"Improved. {certified}"  # which needs no comparison beside it
+    elif certified not in found:
+        found = f"{found} {certified}"
     lines = [
-        f"{facts['verdict']['outcome'].capitalize()}. {facts['verdict']['sentence']}",
-        *([certificate["sentence"]] if certificate else []),
+        found,
         f"{facts['n_suspicious']:,} of {facts['rows']['weak']:,} doubtful labels are more likely wrong than right.",
         "",
         f"  {run.folder / REPORT}",
