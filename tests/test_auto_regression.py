@@ -10,6 +10,7 @@ from sklearn.linear_model import Ridge
 from tests.problems import make_problem
 
 import safegain.auto_regression
+import safegain.residual_space
 import safegain.training
 from safegain import PGSRegressor
 from safegain.auto_regression import REFERENCES, STRUCTURED, _cross_validated, _stack, _standings, auto_regression
@@ -49,6 +50,17 @@ def test_gradients_are_those_of_finite_differences(missing, eps1, eps2):
     steps = 1e-6 * torch.eye(len(ANY), dtype=torch.float64)
     expected = [(value(ANY + step) - value(ANY - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(pulled.numpy(), expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(("eps1", "eps2", "n_parts"), [(1.0, 100.0, 6), (25.0, 100.0, 1), (1.0, 0.5, 1)])
+def test_many_rows_are_derived_in_blocks(monkeypatch, eps1, eps2, n_parts):
+    curve = space(eps1=eps1, eps2=eps2, missing=True)
+    random = torch.Generator().manual_seed(1)
+    gw, gQ = (torch.randn(34, dtype=torch.float64, generator=random) for _ in range(2))
+    (whole,) = curve.pull((ANY,), gw, gQ)
+    monkeypatch.setattr(safegain.residual_space, "BLOCK_ROWS", 7)
+    assert len(curve._parts(ANY)) == n_parts  # five blocks and the trusted rows, unless a limit is reached
+    np.testing.assert_allclose(curve.pull((ANY,), gw, gQ)[0], whole, rtol=1e-12)
 
 
 def test_hypergradients_reach_the_parameters():

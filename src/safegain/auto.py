@@ -115,11 +115,11 @@ def auto_classification(
         found = stages.tensors(name, lambda: find_evidence(features, known, targets, calibrating).tensors)
         return Evidence.from_tensors(found)
 
-    def refit(name: str, rows: Tensor, stop_on: Tensor, share: float) -> Tensor:
+    def refit(name: str, rows: Tensor, stop_on: Tensor, evidence: Evidence, share: float) -> Tensor:
         return stages.tensor(name, lambda: trainer.on_evidence(rows, stop_on, evidence, share))
 
     evidence = evidence_of("evidence", targets, calibrating)
-    thetas[STRUCTURED] = refit("refit", _numbers(~held), _numbers(held), SHARE)
+    thetas[STRUCTURED] = refit("refit", _numbers(~held), _numbers(held), evidence, SHARE)
 
     y, outputs = known.y[held], {name: trainer.outputs(theta, _numbers(held)) for name, theta in thetas.items()}
     standings = {name: Standing.of(z, y) for name, z in outputs.items()}
@@ -134,9 +134,10 @@ def auto_classification(
     if not wins:
         return _outcome(data, known, trainer, thetas, kept, None, report, history, standings)
     share = best_share(evidence.log_p[held], outputs[STRUCTURED].log_softmax(dim=1), y)
+    del evidence  # two of them are a lot, for many rows and classes
     evidence = evidence_of("last-evidence", known.labelled & ~held, held)
     everything, none = torch.arange(len(known.y)), torch.tensor([], dtype=torch.int64)
-    thetas[STRUCTURED] = refit("last-refit", everything, none, share)
+    thetas[STRUCTURED] = refit("last-refit", everything, none, evidence, share)
     history.append({"candidate": STRUCTURED, "share": share, "seconds": time.perf_counter() - began})
     return _outcome(data, known, trainer, thetas, kept, evidence.Q, report, history, standings)
 
@@ -247,10 +248,10 @@ def _outcome(
     standings: dict[str, Standing],
 ) -> Outcome:
     n, losses, dtype = len(data.y), torch.tensor([margin.raw_loss for margin in report.sets]), thetas[kept].dtype
-    given = one_hot_labels(data.y, known.n_classes, dtype)
+    given = one_hot_labels(data.y, known.n_classes, torch.bool)  # the smallest type that holds it
     if not data.labelled.all():
         predicted = torch.softmax(trainer.outputs(thetas[kept], torch.arange(n)), dim=1)
-        given = torch.where(data.labelled[:, None], given, predicted)
+        given = torch.where(data.labelled[:, None], given.to(dtype), predicted)
     best = reference = Candidate(None, thetas[kept], Point(data.labelled.to(dtype), given), losses)
     if labels is not None:
         best = Candidate(1, thetas[STRUCTURED], Point(torch.ones(n), labels[:n]), losses)

@@ -21,7 +21,7 @@ from safegain.splits import everywhere
 from safegain.stages import Watch
 from safegain.training import Data, Outcome, Settings, unless_unsafe, upper_level
 
-BLOCK_ROWS = 16_384  # whose labels are corrected at a time
+BLOCK_ROWS = 16_384  # whose labels are stored at a time
 
 _PARAMETERS = """
     Parameters
@@ -233,7 +233,9 @@ class PGSClassifier(ClassifierMixin, PGS):
         self.classes_ = classes
         self.label_distribution_ = self._array(len(numbers), len(classes))
         self.label_distribution_[self.trusted_] = np.eye(len(classes))[numbers[self.trusted_]]
-        self.label_distribution_[~self.trusted_] = outcome.best.point.Q.numpy()
+        weak, Q = np.flatnonzero(~self.trusted_), outcome.best.point.Q.numpy()
+        for first in range(0, len(weak), BLOCK_ROWS):  # numpy would make a copy of Q in double precision
+            self.label_distribution_[weak[first : first + BLOCK_ROWS]] = Q[first : first + BLOCK_ROWS]
         # The weight is trust in the label as given: what is left of that label is w Q[given], and another wins by
         # having more. Unlabelled rows have no given label to discount.
         best = np.empty(len(numbers), dtype=np.intp)

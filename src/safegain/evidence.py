@@ -18,7 +18,6 @@ import torch
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 from torch import Tensor
-from torch.nn.functional import one_hot
 
 from safegain.inputs import Rows
 from safegain.kernel import (
@@ -55,9 +54,9 @@ class Known:
 
     @property
     def one_hot(self) -> Tensor:
-        return one_hot(self.y.clamp(min=0), self.n_classes).float()
+        return torch.zeros(len(self.y), self.n_classes).scatter_(1, self.y.clamp(min=0)[:, None], 1.0)
 
-    def __getitem__(self, rows: np.ndarray) -> "Known":
+    def __getitem__(self, rows: np.ndarray | Tensor) -> "Known":
         return Known(self.y[rows], self.trusted[rows], self.n_classes)
 
 
@@ -176,7 +175,7 @@ def find_evidence(features: Features, known: Known, targets: Tensor, calibrating
         log_p[block] = found.calibration(scores)
         Q[block] = posterior(log_p[block], evidence.transition, known.y[block])
     log_p[fitted], Q[fitted] = evidence.log_p, evidence.Q
-    Q[known.trusted] = one_hot(known.y[known.trusted], k).float()
+    Q[known.trusted] = known[known.trusted].one_hot
     return replace(evidence, log_p=log_p, Q=Q)
 
 
@@ -195,11 +194,13 @@ def _rounds(head: Ridge, known: Known, calibrating: Tensor) -> Iterator[_Round]:
     judged, Q = head.features(judges), given
     for _ in range(MOST_ROUNDS):
         centre = Q[targets].mean(dim=0)
-        moment = head.moment(Q - centre)
+        Y = Q - centre
+        moment = head.moment(Y)
         fits = [(calibrate(head.predict(judged, moment, penalty), y[judges]), penalty) for penalty in PENALTIES]
         fit, penalty = min(fits, key=lambda pair: pair[0].loss)
-        log_p = fit(head.leave_one_out(Q - centre, moment, penalty))
-        transition = most_likely_transition(log_p[weak].exp(), y[weak])
+        log_p = fit(head.leave_one_out(Y, moment, penalty))
+        del Y, Q  # of many rows and classes, such tensors add up
+        transition = most_likely_transition(log_p[weak].exp_(), y[weak])
         Q = torch.where(known.trusted[:, None], given, posterior(log_p, transition, y))
         yield _Round(Evidence(log_p, transition, Q, fit.loss), moment, penalty, fit)
 
@@ -253,8 +254,8 @@ def most_likely_transition(p: Tensor, y: Tensor) -> Tensor:
     k = p.shape[1]
     T = torch.full((k, k), 0.5 / k) + 0.5 * torch.eye(k)
     for _ in range(EM_STEPS):
-        share = p * T.T[y]
-        share = share / share.sum(dim=1, keepdim=True)
+        share = T.T[y].mul_(p)
+        share /= share.sum(dim=1, keepdim=True)
         counts = torch.zeros(k, k).index_add_(0, y, share).T + 1 / k
         T = counts / counts.sum(dim=1, keepdim=True)
     return T

@@ -22,7 +22,8 @@ prediction as label), and shifts longer than eps2 are shortened.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -35,6 +36,7 @@ CUTOFF = (0.1, 100.0)  # from hardly a row to every row; geometric between the e
 SHARPNESS = (2.0, 32.0)  # likewise
 POWER = 8.0
 LEVEL_EXPONENT = 3  # of the parameter, so that 0.01 and 0.1 are as far apart as 0.3 and 0.6
+BLOCK_ROWS = 16_384  # weak rows whose derivatives are taken at a time
 SMALLEST = 1e-9  # u below this is this: the curve is a function of log u
 
 
@@ -87,8 +89,24 @@ class ResidualCurve(SearchSpace):
         return OnCurve(*self._rows(parameters[0]), parameters[0])
 
     def pull(self, parameters: Parameters, gw: Tensor, gQ: Tensor) -> Parameters:
-        pullback = vjp(self._rows, parameters[0])[1]
-        return tuple(pullback((gw, gQ)))
+        (p,) = parameters
+        pulled = [vjp(part._rows, p)[1]((gw[rows], gQ[rows]))[0] for rows, part in self._parts(p)]
+        return (pulled[0] if len(pulled) == 1 else torch.stack(pulled).sum(dim=0),)
+
+    def _parts(self, p: Tensor) -> list[tuple[slice, "ResidualCurve"]]:
+        """Blocks of many rows, so that not all are derived at once; one block where a limit ties them together."""
+        n, whole = len(self.labelled), (slice(None), self)
+        if n <= BLOCK_ROWS:
+            return [whole]
+        ends = [*range(0, n, BLOCK_ROWS), n, len(self.residual)]
+        blocks = [slice(first, end) for first, end in pairwise(ends)]
+        free = replace(self, eps1=0.0, eps2=math.inf)
+        parts = [(rows, replace(free, residual=self.residual[rows], labelled=self.labelled[rows])) for rows in blocks]
+        weight = length = 0.0
+        for _, part in parts[:-1]:  # the last has the trusted rows
+            w, shift = part._rows(p)
+            weight, length = weight + float(w.sum()), length + float(shift.square().sum())
+        return [whole] if weight < self.eps1 or length**0.5 > self.eps2 else parts
 
     def project(self, parameters: Parameters) -> Parameters:
         return (parameters[0].clamp(0, 1),)
