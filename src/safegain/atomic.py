@@ -9,7 +9,7 @@ from pathlib import Path
 @contextmanager
 def written(file: Path) -> Iterator[Path]:
     """A path beside `file` to write to, which then takes its place, whole and on the disk."""
-    beside = file.with_name(f"{file.name}.part")
+    beside = file.with_name(f".{file.name}.part")
     try:
         yield beside
         with open(beside, "rb+") as whole:

@@ -1,4 +1,4 @@
-"""One process's share of a table on disk: its rows on the way in, and on the way out."""
+"""One process's share of a table on disk."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,6 @@ from safegain.ranks import Ranks
 
 @dataclass(frozen=True)
 class Share:
-    first_row: int  # of the table
     X: Any
     y: np.ndarray
     trusted: np.ndarray  # bool
@@ -37,7 +36,7 @@ def read_share(table: Path, label: str, trusted: str, ranks: Ranks) -> Share:
         _check_enough(n := len(everything), table, ranks)
         X = everything.share(ranks.rank, ranks.size)
         y, marks = X.column(label), X.column(trusted)
-    return Share(n * ranks.rank // ranks.size, X, y, _marks(marks, table, trusted))
+    return Share(X, y, _marks(marks, table, trusted))
 
 
 def _check_enough(n: int, table: Path, ranks: Ranks) -> None:
@@ -52,16 +51,3 @@ def _marks(marks: np.ndarray, table: Path, name: str) -> np.ndarray:
         found = "nothing in some rows" if pd.isna(odd[0]) else repr(odd[0])
         raise ValueError(f"{table}: column {name!r} holds {found}; it must be true or false, or 1 or 0, in every row")
     return marks.astype(bool)
-
-
-def write_share(folder: Path, share: Share, estimator: Any, ranks: Ranks) -> None:
-    """Row, given and corrected label and weight of this rank's rows, in a file of its own."""
-    rows = np.arange(share.first_row, share.first_row + len(share.y))
-    columns = {
-        "row": rows,
-        "given": share.y,
-        "corrected": estimator.corrected_labels_,
-        "weight": estimator.sample_weight_,
-        "trusted": estimator.trusted_,
-    }
-    pd.DataFrame(columns).to_parquet(folder / f"labels-{ranks.rank + 1}-of-{ranks.size}.parquet", index=False)

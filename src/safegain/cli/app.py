@@ -156,7 +156,9 @@ def labels(
     out: Annotated[
         Path | None, typer.Option(help="A .csv or .parquet file, or .json for Label Studio (default: a table here).")
     ] = None,
-    top: Annotated[int | None, typer.Option(help="Only so many (default: all; 20 of them on the screen).")] = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Only so many (default: all; 20 of them on the screen).")
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

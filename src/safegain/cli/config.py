@@ -32,14 +32,14 @@ def _options(path: Path, known: set[str]) -> dict[str, Any]:
     return options
 
 
-def command_line(context: typer.Context, absolute: set[str]) -> list[str]:
-    """Arguments that ask for the same from any folder, without the config file; `absolute` are names of paths."""
+def command_line(context: typer.Context, paths: set[str]) -> list[str]:
+    """Arguments that ask for the same from any folder, without the config file; `paths` are names of options."""
     words: list[str] = []
     for parameter in context.command.params:
         name, value = str(parameter.name), context.params.get(str(parameter.name))
         if name == "config" or value in (None, (), [], parameter.default):
             continue
-        values = [_absolute(item) if name in absolute else str(item) for item in _listed(value)]
+        values = [absolute(item) if name in paths else str(item) for item in _listed(value)]
         if parameter.param_type_name == "argument":
             words += values
         elif value is True:
@@ -53,6 +53,8 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _absolute(text: Any) -> str:
-    """A path from here; what is no path here, such as the name of a column, stays."""
-    return str(Path(text).absolute()) if Path(text).exists() or isinstance(text, Path) else str(text)
+def absolute(text: str | Path) -> str:
+    """A path from here; a name that is no table here, but perhaps that of a column, stays."""
+    path = Path(text)
+    is_path = isinstance(text, Path) or path.is_file() or (path.is_dir() and any(path.glob("*.parquet")))
+    return str(path.absolute()) if is_path else str(text)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from safegain.cli.config import absolute
 from safegain.cli.talk import Talk
 from safegain.process_group import launched_group
 from safegain.runs.fitting import fit_table
@@ -45,7 +46,7 @@ def request_of(options: Mapping[str, Any], command: Sequence[str]) -> Request:
     wanted = Wanted(
         train=str(Path(options["train"]).absolute()),
         label=options["label"],
-        trusted=str(Path(trusted).absolute()) if trusted and Path(trusted).exists() else trusted,
+        trusted=trusted if trusted is None else absolute(trusted),
         checked=tuple(str(path.absolute()) for path in options["checked"] or ()),
         id=options["id"],
         group=options["group"],

@@ -64,22 +64,20 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
 
 def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], talk: Talk) -> bool:
     from safegain.report import write_report
-    from safegain.runs.digest import seen_before
+    from safegain.runs.digest import refused
 
     run = _with_columns(folder)
     rows = read_rows(fresh, run.facts["columns"], label=run.facts["label"], group=group, **_labels_as(run))
     model = _loaded(run, fresh)
     with encoding_of(rows.table):
         X = model.encoder.transform(rows.table.columns)
-    if (seen := seen_before(run, X)).any():
-        place = rows.table.place(int(np.flatnonzero(seen)[0]))
-        raise BadFile(
-            f"{fresh}: {int(seen.sum())} rows ({place} first) were in the fit; a certificate needs fresh ones"
-        )
+    if seen := refused(run, X):
+        place = rows.table.place(seen[0])
+        raise BadFile(f"{fresh}: {len(seen)} rows ({place} first) were in the fit; a certificate needs fresh ones")
     certificate = model.estimator.certify(X, rows.y, groups=rows.groups, **claims)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     facts = {**certificate.as_dict(), "file": str(fresh), "created": created}
-    with written(folder / f"certificate-{len(run.certificates) + 1}.json") as beside:
+    with written(run.next_certificate) as beside:
         beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
     write_report(folder)
     talk.tell(str(certificate), facts)

@@ -12,18 +12,20 @@ from safegain.report.words import number
 DELTA, POWER = 0.05, 0.8
 
 
-def rows_that_would_settle(facts: dict[str, Any], standings: list[Standing], disagree: float | None) -> str | None:
-    """One sentence, or None where it is settled or nothing can be said.
+def rows_that_would_settle(
+    facts: dict[str, Any], standings: list[Standing], disagree: float | None, later: list[dict[str, Any]]
+) -> str | None:
+    """One sentence, or None where it is settled or nothing can be said. `later` are certificates made after the fit.
 
     `disagree` is the share of rows that new model and reference predict differently: at most so many can be won.
     """
-    certificate = facts.get("certificate")
-    if certificate is not None and certificate.get("certified"):
+    certificate = later[-1] if later else facts["certificate"]
+    if any(each["certified"] for each in (facts["certificate"], *later) if each is not None):
         return None
     if certificate is not None and certificate.get("entries"):
         return _after_a_test(max(certificate["entries"], key=lambda entry: entry["p_value"]))
     by_role = {standing.role: standing for standing in standings}
-    if not {"reference", "new"} <= by_role.keys():
+    if not {"reference", "new"} <= by_role.keys() or facts["verdict"]["outcome"] == "fell back":
         return None
     if facts.get("task") == "numbers":  # there is no telling without errors row by row
         return "A first test on a hundred or so fresh rows, labelled with care, would show how many a proof takes."

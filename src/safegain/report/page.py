@@ -63,9 +63,10 @@ def _sections(run: Run) -> dict[str, Any]:
         "matrix": None if numbers else matrix(run.issues, facts.get("classes")),
         "shifts": moved,
         "shifts_chart": charts.shifts_chart(moved) if moved else None,
+        "kept_apart": numbers or (facts["rows"] or {}).get("held_out") != 0,
         "n_issues": len(run.issues),
         "rows": most_suspicious(run),
-        "more_rows": rows_that_would_settle(facts, compared, _disagree(run)),
+        "more_rows": rows_that_would_settle(facts, compared, _disagree(run), run.certificates),
         "later": [(entry, certificate_words(entry, numbers)) for entry in run.certificates],
         "exact": _exact(facts),
     }

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from safegain.report.words import confidence, cut, label
+from safegain.report.words import cut, label
 from safegain.runs import Run
+from safegain.runs.words import likely
 
 MOST_ROWS, MOST_VALUES, MOST_LETTERS = 30, 8, 240
 LARGEST_PICTURE = 64_000  # bytes: thirty of them leave the report well below 3 MB
@@ -40,26 +41,18 @@ def _examples(examples: pd.DataFrame, rows: set[int]) -> dict[int, dict[str, Any
 
 def _row(issue: dict[str, Any], example: dict[str, Any] | None) -> Row:
     name, sure = issue.get("id"), float(issue["confidence"])
-    values = [] if example is None else _values(example.get("values"))
+    values = [] if example is None else list(json.loads(example["values"]).items())
     return Row(
         name=cut(name, 80) if isinstance(name, str) and name.strip() else f"Row {issue['row']:,}",
         row=issue["row"],
         given=label(issue["given"]),
         suggested=label(issue["suggested"]),
         sure=sure,
-        words=confidence(sure),
+        words=likely(sure),
         picture=None if example is None else _data_address(example.get("picture")),
         values=[(cut(key, 60), cut(value, MOST_LETTERS)) for key, value in values[:MOST_VALUES]],
         more_values=max(0, len(values) - MOST_VALUES),
     )
-
-
-def _values(text: Any) -> list[tuple[str, str]]:
-    try:
-        found = json.loads(text)
-    except (TypeError, ValueError):
-        return []
-    return [(key, value) for key, value in found.items() if value is not None] if isinstance(found, dict) else []
 
 
 def _data_address(picture: Any) -> str | None:

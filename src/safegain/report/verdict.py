@@ -46,7 +46,7 @@ def verdict(facts: dict[str, Any], standings: list[Standing], later: list[dict[s
         better = "is closer to the truth than" if numbers else "makes fewer mistakes than"
     headline = {
         "improved": f"The new model {better} {reference}, and that is certified.",
-        "safe": f"On the trusted rows at hand, the new model is not worse than {reference}.",
+        "safe": f"On the trusted rows at hand, the new model is not worse, chance aside, than {reference}.",
         "fell back": f"No gain could be shown, so nothing was changed: you have {reference}.",
         "unknown": "This run says nothing about how its model compares.",
     }[outcome]
@@ -61,7 +61,7 @@ def verdict(facts: dict[str, Any], standings: list[Standing], later: list[dict[s
         OUTCOMES.get(outcome, "No verdict"),
         headline,
         grounds,
-        _advice(outcome, facts, run),
+        _advice(outcome, facts, run, proved=any(each["certified"] for each in later)),
         found.get("sentence"),
     )
 
@@ -116,7 +116,7 @@ def _amount(value: float, entry: dict[str, Any]) -> str:
     return f"{number(value)} in {cut(entry['measure'], 60).replace('_', ' ')}"
 
 
-def _advice(outcome: str, facts: dict[str, Any], run: str) -> list[Advice]:
+def _advice(outcome: str, facts: dict[str, Any], run: str, *, proved: bool) -> list[Advice]:
     """Steps in order. A run that was saved from Python has no files, and is used from there."""
     from_files = facts.get("files") is not None
     predict = f"safegain predict {run} new.csv" if from_files else "model.predict(X_new)"
@@ -125,7 +125,7 @@ def _advice(outcome: str, facts: dict[str, Any], run: str) -> list[Advice]:
     prove = Advice("For a proof, label fresh rows with care, and test on them.", certify)
     return {
         "improved": [Advice("Use the new model.", predict), review],
-        "safe": [Advice("You can use the new model.", predict), prove, review],
+        "safe": [Advice("You can use the new model.", predict), *([] if proved else [prove]), review],
         "fell back": [
             Advice("Go on as before; nothing was lost.", predict),
             Advice("Check labels: those that you confirm are trusted rows for the next fit.", review.command),

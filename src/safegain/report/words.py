@@ -91,15 +91,3 @@ def listed(words: Sequence[str], most: int = 3) -> str:
 
 def count(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def confidence(share: float) -> str:
-    """How sure the suggestion is, in a word or two."""
-    steps = (
-        (0.95, "almost certain"),
-        (0.8, "very likely"),
-        (0.6, "likely"),
-        (0.4, "as likely as not"),
-        (0.1, "possible"),
-    )
-    return next((words for least, words in steps if share >= least), "a guess")

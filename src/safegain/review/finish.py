@@ -71,11 +71,7 @@ def _first_fit(run: Run) -> list[str] | None:
         if not isinstance(asked, list) or not all(isinstance(one, str) for one in asked) or "fit" not in asked:
             raise RunError(f"{run.folder / REQUEST}: is damaged (command is not that of a fit); start the fit yourself")
         return asked[asked.index("fit") :]
-    files, label = run.facts.get("files"), run.facts.get("label")
-    if not files or not label:
-        return None
-    trusted = ["--trusted", files["trusted"]] if files.get("trusted") else []
-    return ["fit", files["train"], "--label", label, *trusted]
+    return None
 
 
 def _without_out(arguments: list[str]) -> list[str]:

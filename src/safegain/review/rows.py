@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from safegain.review import words
 from safegain.review.vocabulary import Vocabulary, text
-from safegain.runs.folder import EXAMPLES, Run, RunError
+from safegain.runs.folder import Run
 from safegain.runs.lot import by_lot
 
 OPEN, DECIDED, SKIPPED = 0, 1, 2  # states of a row
@@ -141,7 +141,7 @@ class Rows:
         return self._card(row, self._ids[place] if self._ids is not None else None) | {
             "given": text(self.vocabulary.label(self.given[place])),
             "suggested": text(self.vocabulary.label(self.suggested[place])),
-            "confidence": words.confidence(self._confidence[place]),
+            "confidence": words.confidence(self._confidence[place], numbers=self.vocabulary.classes is None),
             "values": [(name, value[:CUT] + "…" * (len(value) > CUT)) for name, value in values[:FEW]],
         }
 
@@ -196,14 +196,11 @@ def _examples(run: Run) -> tuple[dict[int, dict[str, str]], dict[int, bytes]]:
     if run.examples is None:
         return {}, {}
     rows = run.examples["row"].tolist()
-    pictures = run.examples["picture"].tolist() if "picture" in run.examples else []
-    try:
-        values = [
-            {_whole(name): _whole(value) for name, value in json.loads(one).items()} for one in run.examples["values"]
-        ]
-    except (ValueError, AttributeError, TypeError):
-        raise RunError(f"{run.folder / EXAMPLES}: is damaged (values are not JSON objects); fit again") from None
-    shown = {row: png for row, png in zip(rows, pictures, strict=False) if png is not None and png.startswith(PNG)}
+    pictures = run.examples["picture"].tolist()
+    values = [
+        {_whole(name): _whole(value) for name, value in json.loads(one).items()} for one in run.examples["values"]
+    ]
+    shown = {row: png for row, png in zip(rows, pictures, strict=True) if png is not None and png.startswith(PNG)}
     return dict(zip(rows, values, strict=True)), shown
 
 

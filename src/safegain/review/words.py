@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-CONFIDENCE = ((0.95, "almost certain"), (0.8, "likely"), (0.6, "rather likely"), (0.4, "uncertain"), (0.0, "a guess"))
+from safegain.runs.words import likely
+
 PAUSE = 120.0  # seconds without a decision after which the person was away
 
 
-def confidence(value: float) -> str:
+def confidence(value: float, *, numbers: bool) -> str:
+    """In the suggested class; of numbers, in the label's being wrong: the suggestion is what the model expects.
+
+    >>> confidence(0.83, numbers=False)
+    'very likely (83%)'
     """
-    >>> confidence(0.83)
-    'likely (83%)'
-    """
-    return f"{next(word for least, word in CONFIDENCE if value >= least or least == 0)} ({value:.0%})"
+    return f"{'that the label is wrong: ' * numbers}{likely(value)} ({value:.0%})"
 
 
 def distance(value: float, quantiles: Sequence[float]) -> str:

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse
+from scipy.stats import binom
 
 from safegain.row_sources import as_source
 from safegain.runs.folder import Run, RunError
 
 BLOCK_ROWS = 8192
+CHANCE = 1e-3  # that so many fresh rows look like rows of the fit
 
 
 def row_blocks(X: Any, most: int = BLOCK_ROWS) -> Iterator[Any]:
@@ -43,7 +44,18 @@ def seen_before(run: Run, X: Any) -> np.ndarray:
             f"{run.folder}: was saved without its rows, so nobody can tell whether these are among them; save it again "
             "with save(folder, X)"
         )
-    return np.isin(digests(X.to_numpy(np.float64) if isinstance(X, pd.DataFrame) else X), run.labels["digest"])
+    return np.isin(digests(X), run.labels["digest"])
+
+
+def refused(run: Run, X: Any) -> list[int]:
+    """Numbers of these rows that took part in the fit; none, if they may well just look like rows of the fit.
+
+    Where rows repeat, as those of a few categories do, fresh ones repeat too: about as often as rows of the fit do.
+    """
+    seen = seen_before(run, X)
+    repeats = float(run.labels["digest"].duplicated(keep=False).mean())
+    by_chance = binom.sf(seen.sum() - 1, len(seen), repeats) >= CHANCE
+    return [] if by_chance else np.flatnonzero(seen).tolist()
 
 
 def _of_dense(block: np.ndarray, odd: np.ndarray) -> np.ndarray:

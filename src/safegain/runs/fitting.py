@@ -65,6 +65,7 @@ def _finished(request: Request, problem: Problem, folder: Path, *, say: Say, ver
     settings = {"checkpoint": folder / CHECKPOINT, **request.settings}
     estimator = make_estimator(task, settings, verbose=verbose, random_state=request.seed)
     estimator.fit(X, y, trusted=trusted, groups=groups)
+    estimator.set_params(checkpoint=None, verbose=0)  # which were this fit's, and are not the model's
     rows = facts_of_rows(estimator, X)
     examples, neighbours = _shown(rows, X, wanted)
     write_run(
@@ -88,7 +89,7 @@ def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarr
     """The encoder learns from weak rows alone: rows that are set aside for a certificate are then new to it too."""
     folder = str(Path(request.wanted.train).parent)
     features: Any = request.image_features  # the encoder checks it
-    encoder = TableEncoder(problem.kinds, folder=folder, image_features=features)
+    encoder = TableEncoder(problem.kinds, folder=folder, image_features=features, random_state=request.seed)
     weak = problem.table if problem.trusted is None else problem.table.take(np.flatnonzero(~problem.trusted))
     with encoding_of(weak):
         encoder.fit(weak.columns)
@@ -157,9 +158,10 @@ def locked(folder: Path) -> Iterator[None]:
         raise RunError(f"{folder}: cannot be written to; give another folder as --out")
     handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunError(f"{folder}: another fit is at work there; wait for it, or give another folder") from None
         yield
-    except BlockingIOError:
-        raise RunError(f"{folder}: another fit is at work there; wait for it, or give another folder") from None
     finally:
         os.close(handle)

@@ -48,14 +48,14 @@ class Run:
     def labels(self) -> pd.DataFrame:
         """Every training row, in order: without what only `load` needs.
 
-        A run that was saved without its rows says nothing of effects: 0; nor of disagreement: False.
+        A run that was saved without its rows says nothing of effects and of disagreement: it has no such columns.
         """
         files = label_files(self.folder)
         parts = [read_parquet(path, schema.LABELS, schema.MAY_LABELS) for path in files]
         labels = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
         if not np.array_equal(labels["row"], np.arange(len(labels))):
             raise damaged(files[0], "column row does not count the rows")
-        return labels.assign(**{name: usual for name, usual in _USUAL.items() if name not in labels})
+        return labels
 
     @cached_property
     def issues(self) -> pd.DataFrame:
@@ -87,11 +87,13 @@ class Run:
         found = {int(m[1]): path for path in self.folder.iterdir() if (m := _CERTIFICATE.fullmatch(path.name))}
         return [read_json(found[number], schema.CERTIFICATE) for number in sorted(found)]
 
+    @property
+    def next_certificate(self) -> Path:
+        numbers = [int(m[1]) for path in self.folder.iterdir() if (m := _CERTIFICATE.fullmatch(path.name))]
+        return self.folder / f"certificate-{max(numbers, default=0) + 1}.json"
+
     def _optional(self, name: str, columns: schema.Columns) -> pd.DataFrame | None:
         return read_parquet(self.folder / name, columns) if (self.folder / name).exists() else None
-
-
-_USUAL = {"effect": 0.0, "disagrees": False}
 
 
 def open_run(folder: str | Path) -> Run:
@@ -111,7 +113,7 @@ def open_run(folder: str | Path) -> Run:
         raise RunError(f"{folder / FACTS}: has format {str(version)[:20]!r}, this version reads {FORMAT}; {remedy}")
     if bad := schema.misfit(facts, schema.FACTS) or _odd_classes(facts):
         raise damaged(folder / FACTS, bad)
-    return Run(folder, facts)
+    return Run(folder, {**dict.fromkeys(schema.FACTS), **facts})
 
 
 def _odd_classes(facts: dict[str, Any]) -> str | None:

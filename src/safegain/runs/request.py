@@ -49,7 +49,7 @@ class Request:
                 str(facts["image_features"]),
                 list(facts["command"]),
             )
-            changed = [path for path in request.wanted.files if files[str(path)] != _digest(path)]
+            changed = [path for path, digest in files.items() if digest != _digest(Path(path))]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RunError(f"{folder / REQUEST}: is damaged ({error!r}); fit again into another folder") from None
         if changed:

@@ -19,7 +19,7 @@ from safegain.runs import effect, facts
 from safegain.runs.doubt import suspicion_of_numbers
 from safegain.runs.folder import DOUBTFUL, EXAMPLES, FACTS, MODEL, NEIGHBOURS, PART, REQUEST, RunError
 from safegain.runs.label_table import suspected, write_labels
-from safegain.runs.model_state import Arrays, models_to_state
+from safegain.runs.model_state import NEW, Arrays, models_to_state
 from safegain.runs.objects import parameters_to_json, to_json
 
 MODELS = ("raw", "raw+trusted", "trusted", "new")  # of a comparison, by number
@@ -36,11 +36,19 @@ def facts_of_rows(estimator: Any, X: Any = None) -> pd.DataFrame:
         return found
     seen = effect.of_rows(estimator, X)
     if "expected" in seen:
-        labels = estimator._labels
-        off = np.abs(labels.given - seen["expected"].to_numpy())
-        doubted = suspicion_of_numbers(off, estimator.trusted_, labels.labelled & ~estimator.trusted_)
+        doubted = _doubted_numbers(estimator, seen["expected"].to_numpy())
         found = found.assign(suspicion=doubted, confidence=doubted)
     return pd.concat([found, seen], axis=1)
+
+
+def _doubted_numbers(estimator: Any, expected: np.ndarray) -> np.ndarray:
+    labels, comparison = estimator._labels, estimator.comparison_
+    chosen = estimator.reference_ if estimator.model_ is estimator.reference_model_ else NEW
+    compared = comparison.loc[comparison["model"] == chosen, "loss"].to_numpy()  # squared errors of rows kept aside
+    weak = labels.labelled & ~estimator.trusted_
+    suspicion = np.zeros(len(labels))
+    suspicion[weak] = suspicion_of_numbers(np.sqrt(compared), np.abs(labels.given - expected)[weak])
+    return suspicion
 
 
 def save(estimator: Any, folder: str | PathLike, X: Any = None) -> None:

@@ -17,9 +17,9 @@ from safegain.shares import read_share
 def fit_shares(request: Request, folder: Path, ranks: Ranks, *, verbose: int) -> Run:
     """The run has no rows to show, and no encoder: `safegain.load` gives an estimator of the table's numbers."""
     wanted = request.wanted
-    beyond = {"--id": wanted.id, "--group": wanted.group, "--checked": wanted.checked, "a kind": wanted.kinds}
-    if said := [name for name, value in beyond.items() if value]:
-        raise ValueError(f"{said[0]}: is not known to a fit of several processes; they share a table of numbers")
+    for name in ("drop", "id", "group", "checked", "kinds"):
+        if getattr(wanted, name):
+            raise ValueError(f"{name}: is not known to a fit of several processes; they share a table of numbers")
     if wanted.trusted is None:
         raise ValueError("--trusted: several processes need the name of a column that is 1 where the label is right")
     began = time.perf_counter()
@@ -35,6 +35,7 @@ def fit_shares(request: Request, folder: Path, ranks: Ranks, *, verbose: int) ->
         streamed = estimator.search_space == "free" and estimator.model in ("softmax", "ridge")
         estimator.fit(share.X if streamed else share.X[:], share.y, trusted=share.trusted)
         facts = {"label": wanted.label, "files": {"train": wanted.train, "trusted": wanted.trusted}}
+        estimator.set_params(checkpoint=None, verbose=0)
         write_run(
             folder,
             estimator,
