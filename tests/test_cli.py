@@ -100,7 +100,7 @@ def test_labels_as_table_csv_parquet_and_label_studio(cars, tmp_path):
     for name in ("l.csv", "l.parquet", "l.json"):
         done("labels", cars / "run", "--out", tmp_path / name)
     table, exact = pd.read_csv(tmp_path / "l.csv"), pd.read_parquet(tmp_path / "l.parquet")
-    assert table.columns.tolist() == ["row", "id", "given", "suggested", "confidence", "weight"]
+    assert table.columns.tolist() == ["row", "id", "given", "suggested", "confidence", "weight", "suspicion"]
     assert (table["given"] == exact["given"]).all()
     train = pd.read_csv(cars / "train.csv")
     assert (train["region"][table["row"]].to_numpy() == table["given"]).all()
@@ -390,3 +390,52 @@ def test_two_processes_share_a_table_of_numbers(tmp_path):
     assert (shared_one.labels["corrected"] == alone.labels["corrected"]).all()
     assert (tmp_path / "2" / "report.html").exists()
     assert (load(tmp_path / "2").predict(X) == load(tmp_path / "1").predict(frame)).mean() > 0.99
+
+
+# What others may have left in a folder
+
+
+def test_trusted_rows_that_are_in_the_training_file_need_an_id(cars, tmp_path):
+    trusted = pd.read_csv(cars / "trusted.csv")
+    both = pd.concat([pd.read_csv(cars / "train.csv"), trusted.assign(region="usa")])
+    both.to_csv(tmp_path / "train.csv", index=False)
+    command = ["fit", tmp_path / "train.csv", "--trusted", cars / "trusted.csv", "--label", "region", *QUICK]
+    ended = CliRunner().invoke(app, [*map(str, command), "--out", str(tmp_path / "out")])
+    assert ended.exit_code == 2
+    assert "120 of its rows" in ended.stderr
+    assert "--id" in ended.stderr.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_links_that_lie_in_wait_are_not_followed(cars, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(cars / "run", run)
+    (tmp_path / "precious").write_text("mine")
+    for name in ("report.html.part", ".report.html.part", "report.html"):
+        (run / name).unlink(missing_ok=True)
+        (run / name).symlink_to(tmp_path / "precious")
+    done("report", run)
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert not (run / "report.html").is_symlink()
+
+
+def test_a_folder_of_somebody_elses_is_no_checkpoint(cars, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(cars / "run", other)
+    before = sorted(path.name for path in other.iterdir())
+    command = ["fit", *fit_cars(cars), "--out", tmp_path / "out", "--checkpoint", other]
+    ended = CliRunner().invoke(app, list(map(str, command)))
+    assert ended.exit_code == 2
+    assert "holds other files" in ended.stderr
+    assert sorted(path.name for path in other.iterdir()) == before
+
+
+def test_a_fit_that_fails_takes_nothing_of_others_with_it(cars, tmp_path, monkeypatch):
+    def fails(*_, **__):
+        (tmp_path / "out" / "letter.txt").write_text("dear")
+        raise ValueError("some input is wrong")
+
+    monkeypatch.setattr("safegain.runs.fitting._finished", fails)
+    ended = CliRunner().invoke(app, ["fit", *map(str, fit_cars(cars)), "--out", str(tmp_path / "out")])
+    assert ended.exit_code == 2
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["letter.txt"]

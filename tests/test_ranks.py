@@ -209,11 +209,11 @@ def test_damaged_and_unusable_folders_are_named(tmp_path):
     last.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(CheckpointError, match="is damaged"):
         diabetes_fit(tmp_path)
-    (tmp_path / "run.json").write_text("{")
+    (tmp_path / "checkpoint.json").write_text("{")
     with pytest.raises(CheckpointError, match=r"run\.json is damaged"):
         diabetes_fit(tmp_path)
     with pytest.raises(CheckpointError, match="cannot use"):
-        diabetes_fit(tmp_path / "run.json" / "below")
+        diabetes_fit(tmp_path / "checkpoint.json" / "below")
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path):

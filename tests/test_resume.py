@@ -91,7 +91,7 @@ def killed(case, folder, reached, seconds):
     """A fit in a process of its own, killed so long after it has got so far; false if it had ended by then."""
     process = SERVER.Process(target=fit, args=(case, folder))
     process.start()
-    while process.is_alive() and not ((folder / "run.json").exists() and how_far(folder) >= reached):
+    while process.is_alive() and not ((folder / "checkpoint.json").exists() and how_far(folder) >= reached):
         time.sleep(0.01)
     time.sleep(seconds)
     process.kill()
@@ -188,7 +188,7 @@ def test_damaged_stages_and_strange_folders_are_named(tmp_path, monkeypatch):
         with pytest.raises(CheckpointError, match=r"stage-trusted\.safetensors is damaged"):
             fit("softmax", tmp_path)
     file.write_bytes(whole)
-    said = tmp_path / "run.json"
+    said = tmp_path / "checkpoint.json"
     kept = said.read_text()
     said.unlink()
     with pytest.raises(CheckpointError, match=r"no run\.json; remove it to start over"):

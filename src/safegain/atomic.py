@@ -1,6 +1,7 @@
 """Files that appear whole or not at all."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,8 +9,10 @@ from pathlib import Path
 
 @contextmanager
 def written(file: Path) -> Iterator[Path]:
-    """A path beside `file` to write to, which then takes its place, whole and on the disk."""
-    beside = file.with_name(f".{file.name}.part")
+    """A new file beside `file` to write to, which then takes its place, whole and on the disk."""
+    # A name that nobody can foresee, made here and now: no link that lies in wait is followed, no file is lost.
+    beside = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
+    os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
     try:
         yield beside
         with open(beside, "rb+") as whole:

@@ -1,6 +1,6 @@
 """Checkpoints: what a killed run needs to go on, and to end with the bits it would have ended with.
 
-    folder/run.json                      which run this is, and the state of its random generator when it began
+    folder/checkpoint.json               which run this is, and the state of its random generator when it began
     folder/step-7.rank-0-of-2.safetensors    the outer loop after step 7, with this rank's rows
     folder/stage-refit.safetensors       what a run without an outer loop has reached: each of its stages (stages.py)
 
@@ -31,7 +31,9 @@ from safegain.ranks import Ranks
 FORMAT = 1
 _NAME = re.compile(r"step-(\d+)\.rank-(\d+)-of-(\d+)\.safetensors")
 _WHOLE = re.compile(r"(step|stage)-.+\.safetensors")
-_LEFT_BY_A_KILL = re.compile(r".+\.part|\.tmp\w+")  # in the midst of writing, by us or by safetensors
+_LEFT_BY_A_KILL = re.compile(r"\..+\.part|\.tmp\w+")  # in the midst of writing, by us or by safetensors
+_LOCK = re.compile(r"rank-\d+\.lock")
+MANIFEST = "checkpoint.json"
 
 Tensors = dict[str, Tensor]
 
@@ -112,7 +114,7 @@ class Checkpoint:
             for file in self.folder.iterdir():
                 if _WHOLE.fullmatch(file.name) or _LEFT_BY_A_KILL.fullmatch(file.name):
                     file.unlink()
-            (self.folder / "run.json").unlink()
+            (self.folder / MANIFEST).unlink()
 
     def _stage(self, name: str) -> Path:
         return self.folder / f"stage-{name}.safetensors"
@@ -143,23 +145,33 @@ def opened_checkpoint(
         yield None
         return
     path, fingerprint = Path(folder), name_run()
-    manifest = path / "run.json"
+    manifest = path / MANIFEST
     with ExitStack() as stack:
         with _usable(path):
             path.mkdir(parents=True, exist_ok=True)
-            _lock(stack.enter_context(open(path / f"rank-{ranks.rank}.lock", "w")), path)
+            _check_ours(path)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+            lock = os.open(path / f"rank-{ranks.rank}.lock", flags, 0o666)
+            _lock(stack.enter_context(open(lock, "r+")), path)
         ranks.count(1)  # nobody else is here
         with _usable(path):
             begun = any(_WHOLE.fullmatch(file.name) for file in path.iterdir())
             if begun and not manifest.exists():
                 raise CheckpointError(
-                    f"checkpoint: {path} holds steps of a run but no run.json; remove it to start over"
+                    f"checkpoint: {path} holds steps of a run but no {MANIFEST}; remove it to start over"
                 )
             if ranks.rank == 0 and not begun:
                 with written(manifest) as beside:
                     beside.write_text(json.dumps(_manifest(fingerprint, random)))
         ranks.count(1)  # the manifest is there
         yield Checkpoint(path, _same_run(manifest, fingerprint), ranks)
+
+
+def _check_ours(folder: Path) -> None:
+    """A checkpoint is removed when its run has ended: it must not lie among files that are somebody else's."""
+    for file in folder.iterdir():
+        if file.name != MANIFEST and not any(name.fullmatch(file.name) for name in (_WHOLE, _LOCK, _LEFT_BY_A_KILL)):
+            raise CheckpointError(f"checkpoint: {folder} holds other files ({file.name}); give a folder of its own")
 
 
 @contextmanager

@@ -113,7 +113,7 @@ def fit(
 ) -> None:
     """Find how far to trust each label, train on that, and write down a run."""
     talk = Talk(quiet, json)
-    with wrong_input_in_one_line(talk):
+    with wrong_input_in_one_line(talk, out):
         from safegain.cli.fit import run_fit
 
         words = command_line(context, {"train", "trusted", "checked", "out", "checkpoint", "workspace"})
@@ -124,7 +124,7 @@ def fit(
 def resume(run: Run, quiet: Quiet = False, json: Json = False) -> None:
     """Go on with a fit that was killed; it ends with the bits that it would have ended with."""
     talk = Talk(quiet, json)
-    with wrong_input_in_one_line(talk):
+    with wrong_input_in_one_line(talk, run):
         from safegain.cli.fit import tell_outcome
         from safegain.runs.fitting import resume
 

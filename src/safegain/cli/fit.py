@@ -68,7 +68,7 @@ def tell_outcome(run: Run, talk: Talk) -> None:
         found = f"{found} {certified}"
     lines = [
         found,
-        f"{facts['n_suspicious']:,} of {facts['rows']['weak']:,} doubtful labels are more likely wrong than right.",
+        _judged(facts),
         "",
         f"  {run.folder / REPORT}",
         f"  safegain labels {folder}",
@@ -76,3 +76,10 @@ def tell_outcome(run: Run, talk: Talk) -> None:
     ]
     names = ("verdict", "certificate", "models", "rows", "n_suspicious", "seconds")
     talk.tell("\n".join(lines), {"run": str(run.folder), **{name: facts[name] for name in names}})
+
+
+def _judged(facts: Mapping[str, Any]) -> str:
+    if facts["verdict"]["outcome"] == "fell back":
+        return "The labels were not judged: the model that you have takes them as they are."
+    doubted, weak = facts["n_suspicious"], facts["rows"]["weak"]
+    return f"{doubted:,} of {weak:,} doubtful labels are more likely wrong than right."

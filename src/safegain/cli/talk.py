@@ -7,10 +7,12 @@
 """
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -30,7 +32,14 @@ class Talk:
 
     def tell(self, text: str, facts: Any) -> None:
         """What came out: words for people, or facts for programs."""
-        typer.echo(json.dumps(facts, ensure_ascii=False, default=str) if self.json else printable(text))
+        typer.echo(json.dumps(facts, default=str) if self.json else printable(text))
+
+    def show(self, table: bytes) -> None:
+        """A table as it is for a program, and without what a terminal would obey for a person."""
+        if sys.stdout.isatty():
+            typer.echo(printable(table.decode()))
+        else:
+            sys.stdout.buffer.write(table)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         from rich.console import Console
@@ -56,7 +65,8 @@ def printable(text: str) -> str:
 
 
 @contextmanager
-def wrong_input_in_one_line(talk: Talk) -> Iterator[None]:
+def wrong_input_in_one_line(talk: Talk, run: Path | None = None) -> Iterator[None]:
+    """`run` is a folder from which a stopped fit may go on."""
     try:
         yield
     except (ValueError, OSError, MemoryError) as error:
@@ -66,7 +76,9 @@ def wrong_input_in_one_line(talk: Talk) -> Iterator[None]:
         typer.echo(printable(f"safegain: {message}"), err=True)
         raise typer.Exit(WRONG) from None
     except KeyboardInterrupt:
-        typer.echo("safegain: stopped", err=True)
+        resumable = run is not None and (run / "request.json").exists()
+        advice = f"; go on with: safegain resume {shlex.quote(str(run))}" if resumable else ""
+        typer.echo(f"safegain: stopped{advice}", err=True)
         raise typer.Exit(STOPPED) from None
 
 

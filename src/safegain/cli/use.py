@@ -1,9 +1,9 @@
 """What a finished run is used for: predictions, the list of suspicious labels, certificates on fresh rows."""
 
 import json
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from safegain.tables import BadFile, print_table, read_rows, write_table
 from safegain.tables.label_studio import to_tasks
 
 ON_SCREEN = 20
-COLUMNS = ("row", "id", "given", "suggested", "confidence", "weight")
+COLUMNS = ("row", "id", "given", "suggested", "confidence", "weight", "suspicion")
 
 
 def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, talk: Talk) -> None:
@@ -34,7 +34,9 @@ def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, tal
         probabilities = model.estimator.predict_proba(X)
         names |= {f"p({name})": probabilities[:, i] for i, name in enumerate(model.estimator.classes_)}
     if out is None:
-        print_table(names, sys.stdout.buffer, as_json=talk.json)
+        stream = BytesIO()
+        print_table(names, stream, as_json=talk.json)
+        talk.show(stream.getvalue())
         return
     write_table(out, names)
     talk.say(f"{rows.table.n_rows:,} rows predicted: {out}")
@@ -53,6 +55,8 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
         if len(few) < len(shown):
             talk.say(f"{len(few)} of {len(shown):,}; all of them: safegain labels {folder} --out labels.csv")
         return
+    if out.suffix not in (".csv", ".parquet", ".jsonl", ".json"):
+        raise BadFile(f"{out}: give it one of the endings .csv .parquet .jsonl, or .json for Label Studio")
     if out.suffix == ".json":
         with written(out) as beside:
             tasks = to_tasks(issues, run.examples, run.facts["task"])

@@ -37,25 +37,25 @@ def digests(X: Any) -> np.ndarray:
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
 
-def seen_before(run: Run, X: Any) -> np.ndarray:
-    """Which of these rows, encoded as those of the fit were, are rows of the fit  # (n,) bool"""
-    if "digest" not in run.labels:
-        raise RunError(
-            f"{run.folder}: was saved without its rows, so nobody can tell whether these are among them; save it again "
-            "with save(folder, X)"
-        )
-    return np.isin(digests(X), run.labels["digest"])
-
-
 def refused(run: Run, X: Any) -> list[int]:
     """Numbers of these rows that took part in the fit; none, if they may well just look like rows of the fit.
 
     Where rows repeat, as those of a few categories do, fresh ones repeat too: about as often as rows of the fit do.
     """
-    seen = seen_before(run, X)
-    repeats = float(run.labels["digest"].duplicated(keep=False).mean())
-    by_chance = binom.sf(seen.sum() - 1, len(seen), repeats) >= CHANCE
-    return [] if by_chance else np.flatnonzero(seen).tolist()
+    if "digest" not in run.labels:
+        raise RunError(
+            f"{run.folder}: was saved without its rows, so nobody can tell whether these are among them; save it again "
+            "with save(folder, X)"
+        )
+    return repeated(digests(X), run.labels["digest"].to_numpy())
+
+
+def repeated(new: np.ndarray, known: np.ndarray) -> list[int]:
+    """Which of the new digests are among the known ones; none, if that many may be there by chance."""
+    seen = np.isin(new, known)
+    _, which, counts = np.unique(known, return_inverse=True, return_counts=True)
+    repeats = float((counts[which] > 1).mean()) if len(known) else 0.0
+    return [] if binom.sf(seen.sum() - 1, len(new), repeats) >= CHANCE else np.flatnonzero(seen).tolist()
 
 
 def _of_dense(block: np.ndarray, odd: np.ndarray) -> np.ndarray:

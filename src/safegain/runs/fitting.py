@@ -9,7 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,13 @@ import pyarrow as pa
 from safegain.checkpoint import CheckpointError
 from safegain.encoding import EncodingError, TableEncoder, thumbnail
 from safegain.report import write_report
+from safegain.runs.digest import digests, repeated
 from safegain.runs.folder import FACTS, REQUEST, Run, RunError, open_run
 from safegain.runs.request import Request
 from safegain.runs.saving import facts_of_rows, write_run
 from safegain.runs.settings import make_estimator
 from safegain.runs.shown import choose_examples, example_frame, nearest_trusted
-from safegain.tables import Problem, Table, Wanted, read_problem
+from safegain.tables import BadFile, Problem, Table, Wanted, read_problem
 
 CHECKPOINT = "checkpoint"
 
@@ -37,7 +38,7 @@ def fit_table(request: Request, folder: Path, *, say: Say, verbose: int) -> Run:
     check_empty(folder)
     problem = read_problem(request.wanted)
     make_estimator(problem.task, request.settings)  # what is wrong with it is said before anything is written
-    with claimed(folder), locked(folder):
+    with claimed(folder):
         request.write(folder)
         return _finished(request, problem, folder, say=say, verbose=verbose)
 
@@ -57,6 +58,7 @@ def _finished(request: Request, problem: Problem, folder: Path, *, say: Say, ver
     for note in problem.notes:
         say(note)
     encoder, X = _encoded(request, problem)
+    _check_twins(X, problem, request.wanted)
     wanted, y, trusted, groups = request.wanted, problem.y, problem.trusted, problem.groups
     facts = _facts_of(request, problem)
     ids, task = problem.ids, problem.task
@@ -67,7 +69,10 @@ def _finished(request: Request, problem: Problem, folder: Path, *, say: Say, ver
     estimator.fit(X, y, trusted=trusted, groups=groups)
     estimator.set_params(checkpoint=None, verbose=0)  # which were this fit's, and are not the model's
     rows = facts_of_rows(estimator, X)
-    examples, neighbours = _shown(rows, X, wanted)
+    chosen = choose_examples(rows)
+    neighbours = nearest_trusted(X, chosen, np.flatnonzero(rows["trusted"].to_numpy()))
+    del X  # before the table is read again
+    examples = _shown(np.union1d(chosen, neighbours["neighbour"]), wanted)
     write_run(
         folder,
         estimator,
@@ -98,6 +103,17 @@ def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarr
         return encoder, encoder.transform(problem.table.columns)
 
 
+def _check_twins(X: np.ndarray, problem: Problem, wanted: Wanted) -> None:
+    """Trusted rows that are also among the doubtful ones are no longer new to a model that learned from these."""
+    added = np.arange(len(X)) >= problem.n_train
+    if wanted.id is None and (twins := repeated(digests(X[added]), digests(X[~added]))):
+        raise BadFile(
+            f"{wanted.trusted}: {len(twins)} of its rows ({problem.table.place(problem.n_train + twins[0])} first) are "
+            "also in the training file with a doubtful label; name a column that identifies rows by --id, or take them "
+            "out of the training file"
+        )
+
+
 @contextmanager
 def encoding_of(table: Table) -> Iterator[None]:
     """What an encoder finds wrong is said with the file and the place in it."""
@@ -107,15 +123,12 @@ def encoding_of(table: Table) -> Iterator[None]:
         raise table.bad(error.problem, row=error.row, column=error.column) from None
 
 
-def _shown(rows: pd.DataFrame, X: np.ndarray, wanted: Wanted) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rows for report and page, and the trusted rows nearest to them."""
-    chosen = choose_examples(rows)
-    neighbours = nearest_trusted(X, chosen, np.flatnonzero(rows["trusted"].to_numpy()))
-    numbers = np.union1d(chosen, neighbours["neighbour"])
+def _shown(numbers: np.ndarray, wanted: Wanted) -> pd.DataFrame:
+    """Values and pictures of rows for report and page."""
     problem, folder = read_problem(wanted), Path(wanted.train).parent
     images = [problem.table.columns[name] for name, kind in problem.kinds.items() if kind == "image"]
     pictures = [thumbnail(images[0], int(row), folder) for row in numbers] if images else None
-    return example_frame(problem.table.columns, numbers, pictures), neighbours
+    return example_frame(problem.table.columns, numbers, pictures)
 
 
 def _facts_of(request: Request, problem: Problem) -> dict[str, Any]:
@@ -140,15 +153,18 @@ def claimed(folder: Path) -> Iterator[None]:
     """A folder of this run's own. Input that turns out wrong later leaves nothing; a kill or a full disk leaves all."""
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    except ValueError as error:
-        if not isinstance(error, CheckpointError | RunError):
-            (folder / REQUEST).unlink(missing_ok=True)
-            shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-            if made:
-                shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with locked(folder):
+        check_empty(folder)  # another fit may have come first
+        try:
+            yield
+        except ValueError as error:
+            if not isinstance(error, CheckpointError | RunError):
+                (folder / REQUEST).unlink(missing_ok=True)
+                shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+                if made:
+                    with suppress(OSError):  # what others have put there meanwhile stays
+                        folder.rmdir()
+            raise
 
 
 @contextmanager

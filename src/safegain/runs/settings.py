@@ -17,8 +17,11 @@ def make_estimator(task: str, settings: Mapping[str, Any], **given: Any) -> Any:
         "recipe": lambda text: dataclass_of(Recipe, text, "recipe"),
         "safeness": safeness_of,
     }
+    kind = PGSRegressor if task == "numbers" else PGSClassifier
+    if unknown := set(settings) - set(kind().get_params()):
+        raise ValueError(f"{min(unknown)}: is not an argument of {kind.__name__}")
     arguments = {name: made[name](value) if name in made else value for name, value in settings.items()}
-    estimator = (PGSRegressor if task == "numbers" else PGSClassifier)(**arguments, **given)
+    estimator = kind(**arguments, **given)
     estimator._validate_params()
     return estimator
 
@@ -26,6 +29,7 @@ def make_estimator(task: str, settings: Mapping[str, Any], **given: Any) -> Any:
 def dataclass_of(cls: Callable[..., T], text: str, argument: str, first: str | None = None) -> T:
     """From "0.05, size=200": values as TOML writes them; the one without a name is `first`."""
     names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+    text = str(text)
     found: dict[str, Any] = {}
     for item in text.split(","):
         name, equals, value = item.partition("=")

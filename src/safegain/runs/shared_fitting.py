@@ -2,11 +2,12 @@
 
 import shutil
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 from safegain.ranks import Ranks
 from safegain.report import write_report
-from safegain.runs.fitting import CHECKPOINT, check_empty, claimed
+from safegain.runs.fitting import CHECKPOINT, claimed
 from safegain.runs.folder import Run, open_run
 from safegain.runs.request import Request
 from safegain.runs.saving import facts_of_rows, write_run
@@ -27,11 +28,10 @@ def fit_shares(request: Request, folder: Path, ranks: Ranks, *, verbose: int) ->
     settings = {"checkpoint": folder / CHECKPOINT, **request.settings}
     estimator = make_estimator(task, settings, verbose=verbose, random_state=request.seed)
     share = read_share(Path(wanted.train), wanted.label, wanted.trusted, ranks)
-    check_empty(folder)
-    ranks.count(1)  # all have looked
-    with claimed(folder):
+    with claimed(folder) if ranks.rank == 0 else nullcontext():
         if ranks.rank == 0:
             request.write(folder)
+        ranks.count(1)  # the folder is ours
         streamed = estimator.search_space == "free" and estimator.model in ("softmax", "ridge")
         estimator.fit(share.X if streamed else share.X[:], share.y, trusted=share.trusted)
         facts = {"label": wanted.label, "files": {"train": wanted.train, "trusted": wanted.trusted}}

@@ -27,6 +27,7 @@ class Problem:
     ids: np.ndarray | None  # str
     groups: np.ndarray | None  # str
     task: Task
+    n_train: int  # rows of train; the others are those of the trusted file
     notes: tuple[str, ...]  # sentences: what was inferred, what was left out and why
 
 
@@ -45,7 +46,7 @@ def read_problem(wanted: Wanted) -> Problem:
     ids = None if wanted.id is None else ids_in(train, wanted.id)
     groups = None if wanted.group is None else groups_in(train, wanted.group)
     table = features(columns, kinds)
-    problem = Problem(table, kinds, y, trusted, ids, groups, form.task, (*notes, *left_out))
+    problem = Problem(table, kinds, y, trusted, ids, groups, form.task, train.n_rows, (*notes, *left_out))
     if file is not None:
         problem = _join(problem, wanted, form, file)
     for checked in wanted.checked:
