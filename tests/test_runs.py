@@ -704,7 +704,7 @@ def looked_at(folder):
         (lambda f: f.update(format=2), "install a newer Safegain"),
         (lambda f: f.update(format=True), "fit again"),
         (lambda f: f.pop("task"), "task is missing"),
-        (lambda f: f.pop("rows"), "KeyError: 'rows'"),
+        (lambda f: f.pop("rows"), "does not go with run.json"),
         (lambda f: f["verdict"].pop("outcome"), "verdict.outcome is missing"),
         (lambda f: f["rows"].update(all=10**30), "rows.all is not a whole number"),
         (lambda f: f["rows"].update(all=10**12), "has other rows"),
