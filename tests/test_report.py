@@ -22,6 +22,7 @@ import safegain
 from safegain.power import required_trusted
 from safegain.report import report_html, write_report
 from safegain.report.comparing import binomial_interval
+from safegain.report.page import _disagree
 from safegain.report.searching import walk
 from safegain.report.trust import BINS, matrix, panels
 from safegain.report.words import chance, cleaned, cut, label, number
@@ -115,7 +116,10 @@ def test_a_certified_gain_is_the_first_thing_said(tmp_path):
 def test_a_comparison_is_not_called_a_proof(tmp_path):
     folder = change(make_run(tmp_path / "run"), certificate=None, verdict={"outcome": "safe", "reference": "raw"})
     text = page(folder).text
-    assert "On the trusted rows at hand, the new model is not worse than a model trained on your labels as they" in text
+    assert (
+        "On the trusted rows at hand, the new model is not worse, chance aside, than a model trained on your labels"
+        in text
+    )
     assert "This is a comparison on the 30 trusted rows at hand and no proof" in text
     assert "certified" not in text
     disagree = open_run(folder).labels["disagrees"].mean()
@@ -134,6 +138,79 @@ def test_a_fall_back_says_that_nothing_was_lost_and_what_it_would_take(tmp_path)
     needed = required_trusted(0.03, 38 / 200, 0.05, 0.8)
     told = int(re.search(r"about ([\d,]+) fresh trusted rows would prove it", text)[1].replace(",", ""))
     assert needed <= told <= 1.1 * needed + 1
+
+
+def fallen_back(folder: Path, reference: str = "raw", **facts) -> Path:
+    """As a fit leaves it: weights are 1, nothing is suspicious, and each set has the reference against itself."""
+    labels = pd.read_parquet(folder / "labels-1-of-1.parquet")
+    labels = labels.assign(suspicion=0.0, confidence=0.0, weight=1.0, suggested=None, corrected=labels["given"])
+    labels.assign(disagrees=False).to_parquet(folder / "labels-1-of-1.parquet", index=False)
+    margins = [{"name": "held-out rows", "raw_loss": 0.8, "new_loss": 0.8, "margin": 0.0}]
+    verdict = {"outcome": "fell back", "reference": reference, "sentence": "Fell back: the refit was not better."}
+    return change(folder, certificate=None, margins=margins, verdict=verdict, **facts)
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [("raw", "which takes them as they are"), ("trusted", "alone: doubtful labels were not used at all")],
+)
+def test_labels_that_were_not_judged_are_not_called_good(tmp_path, reference, words):
+    text = page(fallen_back(make_run(tmp_path / "run"), reference)).text
+    assert text.count("Labels were not judged, as no new model was handed back") == 1
+    assert words in text
+    wrong = ("Every label counts", "No label is", "How far each label", "taken for which", "Where it gains")
+    assert not [each for each in wrong if each in text]
+    assert "The models side by side" in text
+    assert "These were the candidates" in text
+    assert "that it had not learned from. More rows right is better." in text
+
+
+def test_numbers_far_from_the_reference_are_shown_after_a_fall_back(tmp_path):
+    verdict = {"outcome": "fell back", "reference": "raw"}
+    text = page(change(make_run(tmp_path / "run", task="numbers"), certificate=None, verdict=verdict)).text
+    assert "The 30 most suspicious rows" in text
+    assert "not judged" not in text
+    assert "How far each label" not in text
+
+
+def test_where_nothing_was_compared_the_fit_says_why(tmp_path):
+    few = "Fell back: 30 trusted rows are too few to compare models on some of them <b>, so this is the reference."
+    folder = fallen_back(make_run(tmp_path / "run"), models=[])
+    text = page(change(folder, verdict={"sentence": few})).text
+    assert text.count(few) == 1
+    assert text.index(few) < text.index("What to do now")
+    assert "This is a comparison" not in text
+
+
+def test_a_smaller_loss_with_more_mistakes_is_told_as_both(tmp_path):
+    def told(loss: float, mistakes: float) -> str:
+        new = {"name": "new", "n": 400, "loss": loss, "mistakes": mistakes, "role": "new"}
+        old = {"name": "raw", "n": 400, "loss": 0.5, "mistakes": 0.1, "role": "reference"}
+        change(folder, models=[old, new], verdict={"outcome": "safe", "reference": "raw"}, certificate=None)
+        return page(folder).text
+
+    folder = make_run(tmp_path / "run")
+    both = "as they are: it is surer, with a smaller loss, but makes 44 mistakes against 40."
+    assert both in told(0.4, 0.11)
+    assert "surer" not in told(0.4, 0.1)
+    assert "surer" not in told(0.6, 0.11)
+
+
+def test_a_run_saved_without_its_rows_does_not_tell_how_many_it_takes(tmp_path):
+    folder = change(make_run(tmp_path / "run"), certificate=None, verdict={"outcome": "safe", "reference": "raw"})
+    assert "How many more rows would settle it" in page(folder).text
+    labels = pd.read_parquet(folder / "labels-1-of-1.parquet").drop(columns=["effect", "disagrees", "digest"])
+    labels.to_parquet(folder / "labels-1-of-1.parquet", index=False)
+    assert _disagree(open_run(folder)) is None
+    assert "How many more rows would settle it" not in page(folder).text
+
+
+@pytest.mark.parametrize(("task", "words"), [("numbers", "how surethat it is wrong: "), ("classes", "this is")])
+def test_a_number_is_doubted_and_a_class_suggested(tmp_path, task, words):
+    folder = make_run(tmp_path / "run", task=task)
+    labels = pd.read_parquet(folder / "labels-1-of-1.parquet").assign(confidence=0.83)
+    labels.to_parquet(folder / "labels-1-of-1.parquet", index=False)
+    assert page(folder).text.count(f"{words}very likely (0.83)") == 30
 
 
 @pytest.mark.parametrize(
@@ -188,10 +265,11 @@ def test_a_run_saved_from_python_reads_well(tmp_path):
 def test_facts_that_are_not_known_leave_their_section_out(tmp_path, task):
     folder = make_run(tmp_path / "run", task=task)
     facts = json.loads((folder / "run.json").read_text())
-    unknown = dict.fromkeys(("seconds", "label", "columns", "files", "certificate", "by_class", "by_group", "seed"))
+    unknown = dict.fromkeys(("seconds", "label", "columns", "files", "certificate", "by_class", "by_group", "verdict"))
+    unknown |= dict.fromkeys(("seed", "rows", "estimator", "versions", "created", "safegain"))
     unknown |= {name: [] for name in ("notes", "models", "margins", "history")}
     for name, value in unknown.items():
-        report_html(open_run(change(folder, **{name: value})))
+        report_html(open_run(change(folder, **{name: value, "certificate": None})))
         (folder / "run.json").write_text(json.dumps(facts))
     text = page(change(folder, **unknown)).text
     assert "The models side by side" not in text
@@ -284,10 +362,11 @@ def test_whole_numbers_with_holes_are_whole_numbers_again(tmp_path):
 def test_the_step_that_is_ringed_is_the_safe_one_with_the_least_loss():
     losses = [(1.0, True), (0.4, False), (0.6, True), (0.6, True), (0.7, True)]
     history = [{"step": i, "rank_loss": loss, "safe": safe} for i, (loss, safe) in enumerate(losses)]
-    assert walk({"history": history}).kept.step == 2
-    assert walk({"history": history, "verdict": {"outcome": "fell back"}}).kept is None
+    facts = {"history": history, "verdict": None}
+    assert walk(facts).kept.step == 2
+    assert walk({**facts, "verdict": {"outcome": "fell back"}}).kept is None
     twice = [{"fold": 0, **record} for record in history] + [{"fold": 1, **record} for record in history]
-    assert [len(run) for run in walk({"history": twice}).runs] == [5, 5]
+    assert [len(run) for run in walk({**facts, "history": twice}).runs] == [5, 5]
 
 
 def test_a_search_with_steps_is_drawn(tmp_path):

@@ -31,7 +31,7 @@ def models_chart(standings: Sequence[Standing]) -> Markup:
     with drawing("models", ROW * len(standings) + 44) as sheet:
         ax = _lines(sheet, [standing.words for standing in standings], width=32, right=34)
         for y, standing in enumerate(standings):
-            look = LOOKS.get(standing.role, LOOKS[None])
+            look = LOOKS[standing.role]
             if standing.range is not None:
                 ax.plot(standing.range, [y, y], color=look["color"], linewidth=2, alpha=0.55)
             ax.plot([standing.value], [y], linestyle="none", **look)

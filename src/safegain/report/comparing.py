@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy.special import betaincinv
 
-from safegain.report.words import MODELS, cut, is_number, number, of_100
+from safegain.report.words import MODELS, cut, number, of_100
 
 MOST_SHOWN = 20  # of sets, classes or groups; run.json has all of them
 
@@ -24,19 +24,27 @@ class Standing:
     loss: float
 
     @property
+    def mistakes(self) -> int:
+        return round(self.n * (1 - self.value / 100))
+
+    @property
     def told(self) -> str:
         return number(self.value) if self.range is None else of_100(self.value / 100, self.n)
+
+
+def fell_back(facts: dict[str, Any]) -> bool:
+    """The reference was handed back: weights, labels and margins are its own, and say nothing of the new model."""
+    return facts["verdict"] is not None and facts["verdict"]["outcome"] == "fell back"
 
 
 def standings(facts: dict[str, Any]) -> list[Standing]:
     """Every model that has a number; none where a run has none to show."""
     found = []
-    for model in facts.get("models") or []:
-        n, share, loss = int(model.get("n") or 0), model.get("mistakes"), model.get("loss")
-        name, ends = str(model.get("name")), None
-        if facts.get("task") == "numbers" and is_number(loss) and loss >= 0:
+    for model in facts["models"] or []:
+        name, n, loss, share, ends = model["name"], model["n"], model["loss"], model.get("mistakes"), None
+        if facts["task"] == "numbers" and loss >= 0:
             value = math.sqrt(loss)
-        elif is_number(share) and n:
+        elif share is not None and n:
             value = 100 * (1 - share)
             least, most = binomial_interval(round(share * n), n)
             ends = 100 * (1 - most), 100 * (1 - least)
@@ -82,25 +90,24 @@ class Comparison:
 
 
 def comparisons(facts: dict[str, Any]) -> list[Comparison]:
-    numbers = facts.get("task") == "numbers"
+    """None after a fall back, where the sets have the reference against itself."""
+    if fell_back(facts):
+        return []
+    numbers = facts["task"] == "numbers"
     unit = "typical error" if numbers else "mistakes of 100"
     words = "typical error (root mean squared error, in the label's units)" if numbers else "mistakes of 100 rows"
-    sets = [_pair(entry, "raw_loss", "new_loss") for entry in facts.get("margins") or []]
+    sets = [_pair(entry, "raw_loss", "new_loss") for entry in facts["margins"] or []]
     found = [
         ("sets", "On each validation set", "The loss on each set of trusted rows; smaller is better.", "loss", sets)
     ]
     for key, what in (("by_class", "class"), ("by_group", "group")):
-        rows = [_pair(entry, "reference", "new") for entry in facts.get(key) or []]
-        rows = [row and _in_units(row, numbers) for row in rows]
+        rows = [_in_units(_pair(entry, "reference", "new"), numbers) for entry in facts[key] or []]
         found.append((key, f"For each {what}", f"The {words}, for each {what}; smaller is better.", unit, rows))
-    return [_shown(key, title, lead, unit, [p for p in pairs if p]) for key, title, lead, unit, pairs in found if pairs]
+    return [_shown(*part) for part in found if part[-1]]
 
 
-def _pair(entry: dict[str, Any], old: str, new: str) -> Pair | None:
-    values = entry.get(old), entry.get(new)
-    if not all(map(is_number, values)):
-        return None
-    return Pair(cut(entry.get("name"), 40), entry.get("n"), float(values[0]), float(values[1]))  # type: ignore[arg-type]
+def _pair(entry: dict[str, Any], old: str, new: str) -> Pair:
+    return Pair(cut(entry["name"], 40), entry.get("n"), entry[old], entry[new])
 
 
 def _in_units(pair: Pair, numbers: bool) -> Pair:

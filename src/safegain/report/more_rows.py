@@ -6,7 +6,7 @@ from typing import Any
 from scipy.special import ndtri
 
 from safegain.power import fewest_rows, required_trusted
-from safegain.report.comparing import Standing
+from safegain.report.comparing import Standing, fell_back
 from safegain.report.words import number
 
 DELTA, POWER = 0.05, 0.8
@@ -22,12 +22,12 @@ def rows_that_would_settle(
     certificate = later[-1] if later else facts["certificate"]
     if any(each["certified"] for each in (facts["certificate"], *later) if each is not None):
         return None
-    if certificate is not None and certificate.get("entries"):
+    if certificate is not None and certificate["entries"]:
         return _after_a_test(max(certificate["entries"], key=lambda entry: entry["p_value"]))
     by_role = {standing.role: standing for standing in standings}
-    if not {"reference", "new"} <= by_role.keys() or facts["verdict"]["outcome"] == "fell back":
+    if not {"reference", "new"} <= by_role.keys() or fell_back(facts):
         return None
-    if facts.get("task") == "numbers":  # there is no telling without errors row by row
+    if facts["task"] == "numbers":  # there is no telling without errors row by row
         return "A first test on a hundred or so fresh rows, labelled with care, would show how many a proof takes."
     if disagree is None:
         return None

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from safegain.atomic import written
 from safegain.report import charts
-from safegain.report.comparing import comparisons, standings
+from safegain.report.comparing import comparisons, fell_back, standings
 from safegain.report.more_rows import rows_that_would_settle
 from safegain.report.rows import most_suspicious
 from safegain.report.searching import candidates, walk
@@ -43,9 +43,9 @@ def report_html(run: Run) -> str:
 
 def _sections(run: Run) -> dict[str, Any]:
     facts, command = run.facts, shlex.quote(run.folder.resolve().name)
-    compared, numbers = standings(facts), facts.get("task") == "numbers"
+    compared, numbers, back = standings(facts), facts["task"] == "numbers", fell_back(facts)
     parts = [(part, charts.pairs_chart(part) if len(part.pairs) > 1 else None) for part in comparisons(facts)]
-    steps, left = walk(facts), panels(run.labels, facts.get("task", "classes"))
+    steps, left = walk(facts), [] if back else panels(run.labels, facts["task"])
     moved = shifts(run.issues) if numbers else None
     return {
         "facts": facts,
@@ -58,9 +58,11 @@ def _sections(run: Run) -> dict[str, Any]:
         "walk": steps,
         "walk_chart": charts.walk_chart(steps) if steps else None,
         "candidates": candidates(facts),
+        "fell_back": back,
+        "not_judged": _not_judged(run) if back else None,
         "panels": left,
         "panels_chart": charts.panels_chart(left) if left else None,
-        "matrix": None if numbers else matrix(run.issues, facts.get("classes")),
+        "matrix": None if numbers or back else matrix(run.issues, facts["classes"]),
         "shifts": moved,
         "shifts_chart": charts.shifts_chart(moved) if moved else None,
         "kept_apart": numbers or (facts["rows"] or {}).get("held_out") != 0,
@@ -76,23 +78,33 @@ def _disagree(run: Run) -> float | None:
     return float(run.labels["disagrees"].mean()) if "disagrees" in run.labels and len(run.labels) else None
 
 
+def _not_judged(run: Run) -> str | None:
+    """Why no label is doubted after a fall back; None where some are: numbers, by how far they are from the model."""
+    if (run.labels["suspicion"] > 0).any():
+        return None
+    used = "which takes them as they are"
+    if run.facts["verdict"]["reference"] == "trusted":
+        used = "which learned from the trusted rows alone: doubtful labels were not used at all"
+    return f"Labels were not judged, as no new model was handed back: you have the reference, {used}."
+
+
 def _exact(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Name and lines of every list of settings and numbers, as far as the run has them."""
-    estimator = facts.get("estimator") or {}
+    estimator = facts["estimator"] or {}
     about = {
-        "Safegain": facts.get("safegain"),
-        "Made": facts.get("created"),
-        "Seconds": facts.get("seconds"),
-        "Seed": facts.get("seed"),
+        "Safegain": facts["safegain"],
+        "Made": facts["created"],
+        "Seconds": facts["seconds"],
+        "Seed": facts["seed"],
         "Estimator": estimator.get("name"),
     }
     lists = {
         "This run": about,
-        "Files": facts.get("files"),
-        "Rows": facts.get("rows"),
-        "Columns, and how they were read": facts.get("columns"),
+        "Files": facts["files"],
+        "Rows": facts["rows"],
+        "Columns, and how they were read": facts["columns"],
         "Settings": estimator.get("parameters"),
-        "Versions": facts.get("versions"),
+        "Versions": facts["versions"],
     }
     return [(name, _lines(values)) for name, values in lists.items() if values and _lines(values)]
 

@@ -22,16 +22,16 @@ class Row:
     given: str
     suggested: str
     sure: float
-    words: str
+    words: str  # how sure: that the suggested class is right, or that the number as given is wrong
     picture: str | None  # data: address
     values: list[tuple[str, str]]
     more_values: int
 
 
 def most_suspicious(run: Run) -> list[Row]:
-    top = run.issues.head(MOST_ROWS)
+    top, numbers = run.issues.head(MOST_ROWS), run.facts["task"] == "numbers"
     shown = {} if run.examples is None else _examples(run.examples, set(top["row"]))
-    return [_row(issue, shown.get(issue["row"])) for issue in top.to_dict("records")]
+    return [_row(issue, shown.get(issue["row"]), numbers) for issue in top.to_dict("records")]
 
 
 def _examples(examples: pd.DataFrame, rows: set[int]) -> dict[int, dict[str, Any]]:
@@ -39,7 +39,7 @@ def _examples(examples: pd.DataFrame, rows: set[int]) -> dict[int, dict[str, Any
     return {record["row"]: record for record in records}
 
 
-def _row(issue: dict[str, Any], example: dict[str, Any] | None) -> Row:
+def _row(issue: dict[str, Any], example: dict[str, Any] | None, numbers: bool) -> Row:
     name, sure = issue.get("id"), float(issue["confidence"])
     values = [] if example is None else list(json.loads(example["values"]).items())
     return Row(
@@ -48,8 +48,8 @@ def _row(issue: dict[str, Any], example: dict[str, Any] | None) -> Row:
         given=label(issue["given"]),
         suggested=label(issue["suggested"]),
         sure=sure,
-        words=likely(sure),
-        picture=None if example is None else _data_address(example.get("picture")),
+        words=f"that it is wrong: {likely(sure)}" if numbers else likely(sure),
+        picture=None if example is None else _data_address(example["picture"]),
         values=[(cut(key, 60), cut(value, MOST_LETTERS)) for key, value in values[:MOST_VALUES]],
         more_values=max(0, len(values) - MOST_VALUES),
     )

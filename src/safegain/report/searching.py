@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from safegain.report.comparing import fell_back
 from safegain.report.words import MODELS, cut, is_number
 
 
@@ -42,7 +43,7 @@ def walk(facts: dict[str, Any]) -> Walk | None:
     if not runs:
         return None
     kept = None
-    if len(runs) == 1 and (facts.get("verdict") or {}).get("outcome") != "fell back":
+    if len(runs) == 1 and not fell_back(facts):
         # As the search itself chooses: the least loss among the steps that were safe, the earliest of equals.
         kept = min((step for step in runs[0] if step.safe), key=lambda step: step.loss, default=None)
     return Walk(runs, kept)
@@ -57,4 +58,4 @@ def candidates(facts: dict[str, Any]) -> list[Entry]:
 
 
 def _records(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    return [record for record in facts.get("history") or [] if is_number(record.get("rank_loss"))]
+    return [record for record in facts["history"] or [] if is_number(record.get("rank_loss"))]

@@ -27,34 +27,36 @@ class Verdict:
     headline: str
     grounds: list[str]  # what it rests on, and how far that goes
     advice: list[Advice]  # what to do now
-    said: str | None  # the sentence of the fit
+    said: str | None  # the sentence of the fit, where the grounds do not have it
 
 
 def verdict(facts: dict[str, Any], standings: list[Standing], later: list[dict[str, Any]], run: str) -> Verdict:
     """`later` are certificates made after the fit; `run` is the folder as a command line takes it."""
-    found = facts.get("verdict") or {}
-    outcome, reference = str(found.get("outcome")), "the model that you would have had"
-    if outcome not in OUTCOMES:
-        outcome = "unknown"
-    if found.get("reference") in TRAINED_ON:
-        reference = f"a model trained on {TRAINED_ON[found['reference']]}"
-    numbers = facts.get("task") == "numbers"
-    certificate = facts.get("certificate")
-    measures = {entry["measure"] for entry in (certificate or {}).get("entries") or []}
+    found = facts["verdict"] or {}
+    outcome, said = found.get("outcome", "unknown"), found.get("sentence")
+    reference = f"a model trained on {TRAINED_ON[found['reference']]}" if found else ""
+    numbers, certificate = facts["task"] == "numbers", facts["certificate"]
+    measures = set() if certificate is None else {entry["measure"] for entry in certificate["entries"]}
     better = "does better, by every measure that was asked for, than"
     if measures == {"error"} or (numbers and len(measures) == 1):
         better = "is closer to the truth than" if numbers else "makes fewer mistakes than"
     headline = {
         "improved": f"The new model {better} {reference}, and that is certified.",
-        "safe": f"On the trusted rows at hand, the new model is not worse, chance aside, than {reference}.",
+        "safe": f"On the trusted rows at hand, the new model is not worse, chance aside, than {reference}"
+        + _but_more_mistakes(standings)
+        + ".",
         "fell back": f"No gain could be shown, so nothing was changed: you have {reference}.",
         "unknown": "This run says nothing about how its model compares.",
     }[outcome]
     grounds = [] if certificate is None else certificate_words(certificate, numbers)
-    if outcome != "improved" and not (certificate or {}).get("certified"):
-        compared = f"the {standings[0].n:,} trusted rows" if standings else "the rows"
-        grounds.append(f"This is a comparison on {compared} at hand and no proof: other rows may tell otherwise.")
-    if later and later[-1].get("certified"):
+    if not standings and said:  # nothing was compared, and the fit says why
+        grounds, said = [*grounds, cut(said, 1000)], None
+    elif standings and outcome != "improved" and not (certificate and certificate["certified"]):
+        grounds.append(
+            f"This is a comparison on the {standings[0].n:,} trusted rows at hand and no proof: other rows may tell "
+            "otherwise."
+        )
+    if later and later[-1]["certified"]:
         grounds += ["A later test on fresh rows has certified it. " + certificate_words(later[-1], numbers)[0]]
     return Verdict(
         outcome,
@@ -62,18 +64,29 @@ def verdict(facts: dict[str, Any], standings: list[Standing], later: list[dict[s
         headline,
         grounds,
         _advice(outcome, facts, run, proved=any(each["certified"] for each in later)),
-        found.get("sentence"),
+        said,
     )
+
+
+def _but_more_mistakes(standings: list[Standing]) -> str:
+    """Where loss and mistakes, of classes, do not agree."""
+    role = {standing.role: standing for standing in standings if standing.range is not None}
+    if not {"reference", "new"} <= role.keys():
+        return ""
+    new, old = role["new"], role["reference"]
+    if new.loss >= old.loss or new.mistakes <= old.mistakes:
+        return ""
+    return f": it is surer, with a smaller loss, but makes {count(new.mistakes, 'mistake')} against {old.mistakes:,}"
 
 
 def certificate_words(certificate: dict[str, Any], numbers: bool) -> list[str]:
     """What a certificate says, how surely, and for which rows."""
-    entries = certificate.get("entries") or []
+    entries = certificate["entries"]
     if not entries:
-        return [str(certificate.get("sentence", ""))]
+        return [certificate["sentence"]]
     weakest = max(entries, key=lambda entry: entry["p_value"])
-    n, delta, tolerance = certificate.get("n", weakest["n"]), weakest["delta"], weakest["tolerance"]
-    if not certificate.get("certified"):
+    n, delta, tolerance = certificate["n"], weakest["delta"], weakest["tolerance"]
+    if not certificate["certified"]:
         return [
             f"A test on {count(n, 'fresh row')} did not certify the new model: one that is no better could do as well "
             f"by luck in up to {chance(weakest['p_value'])} cases, and a certificate allows {chance(delta)}. "
@@ -88,7 +101,7 @@ def certificate_words(certificate: dict[str, Any], numbers: bool) -> list[str]:
         f"This holds for rows like the {n:,} fresh ones, which nothing had seen before: drawn at random from where "
         "the model will be used."
     )
-    if certificate.get("asymptotic"):
+    if certificate["asymptotic"]:
         scope = (
             f"This holds for models trained in the new way, not for this one alone, and nearly, as the {n:,} rows "
             "were each judged by models that had not seen them."
@@ -118,7 +131,7 @@ def _amount(value: float, entry: dict[str, Any]) -> str:
 
 def _advice(outcome: str, facts: dict[str, Any], run: str, *, proved: bool) -> list[Advice]:
     """Steps in order. A run that was saved from Python has no files, and is used from there."""
-    from_files = facts.get("files") is not None
+    from_files = facts["files"] is not None
     predict = f"safegain predict {run} new.csv" if from_files else "model.predict(X_new)"
     certify = f"safegain certify {run} fresh.csv" if from_files else "model.certify(X_fresh, y_fresh)"
     review = Advice("Check the labels below, most suspicious first.", f"safegain review {run}")
