@@ -107,7 +107,12 @@ def test_every_format_gives_the_same_problem(tmp_path):
         assert found.table.columns["x"].to_pylist() == frame.x.tolist()
         assert found.table.columns["colour"].to_pylist() == frame.colour.tolist()
         assert found.trusted is found.ids is found.groups is None
-        assert found.notes == ("The label has 2 different texts: classes.",)
+        assert found.notes == (
+            "The label has 2 different texts: classes.",
+            "No trusted rows were named: some of the labelled rows stand in for them, so that right means no more than "
+            "as good as your labels; --trusted names better ones.",
+            "Columns as numbers: x; as categories: colour.",
+        )
 
 
 def test_types_are_those_of_the_whole_file(tmp_path, monkeypatch):
@@ -148,6 +153,55 @@ def test_decimal_commas_where_semicolons_separate(tmp_path):
     assert found.table.columns["x"].to_pylist() == [i + 0.5 for i in range(30)]
     assert found.task == "numbers"
     assert found.y.tolist() == [i * i + 0.25 for i in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "cells", "numbers"),
+    [
+        (";", ["1.201,50", "-3.456.789", "7", "0,123", "1.201", "NA"], [1201.5, -3456789, 7, 0.123, 1201, None]),
+        (",", ["1,201.50", "-3,456,789", "7", "0.123", "+1,201", "NA"], [1201.5, -3456789, 7, 0.123, 1201, None]),
+        (";", ["1.201", "1.5", "NA"], [1.201, 1.5, None]),  # no comma: the dot is a point
+        (",", ["0,123", "1,201"], None),
+        (",", ["1,20", "1,201"], None),
+        (";", ["1.20", "1,201"], None),
+        (";", ["1,201.50", "1,201"], None),
+    ],
+)
+def test_thousands_separators(tmp_path, delimiter, cells, numbers):
+    file = put(tmp_path / "a.csv", as_csv([{"x": cell, "y": i} for i, cell in enumerate(cells)], delimiter))
+    assert read_table(file).columns["x"].to_pylist() == (cells if numbers is None else numbers)
+
+
+def test_a_dot_means_the_same_in_all_blocks(tmp_path, monkeypatch):
+    """Blocks without a comma do not show that their dots part thousands."""
+    monkeypatch.setattr(csv_files, "LARGEST_ROW", 1 << 10)
+    cells = ["1.201"] * 500 + ["1.201,50"] + ["1.201"] * 500
+    columns = {"x": cells, "bad": ["1.5", *cells[1:]], "plain": ["1.201"] * len(cells)}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    found = read_table(put(tmp_path / "a.csv", as_csv(rows, ";"))).columns
+    assert found["plain"].num_chunks > 3
+    assert found["x"].to_pylist() == [1201.0] * 500 + [1201.5] + [1201.0] * 500
+    assert found["bad"].to_pylist() == columns["bad"]
+    assert found["plain"].to_pylist() == [1.201] * len(cells)
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "cell", "why"),
+    [
+        (";", "1.5", "(dots and commas do not stand as in 1.201,50)"),
+        (",", "1,20", "(dots and commas do not stand as in 1,201.50)"),
+        (",", "12O", "('O' is no digit)"),
+        (",", "1 201", "(' ' is no digit)"),
+    ],
+)
+def test_what_is_odd_about_a_number(tmp_path, delimiter, cell, why):
+    sign = "," if delimiter == ";" else "."
+    cells = [f"{i}{sign}5" for i in range(9)]
+    for column in "xy":
+        rows = [{"x": i * i % 7, "y": i * i % 5, column: text} for i, text in enumerate([*cells * 3, cell])]
+        file = put(tmp_path / "a.csv", as_csv(rows, delimiter))
+        wanted = {"task": "numbers"} if column == "y" else {}
+        complaint(lambda file=file, w=wanted: problem(file, **w), file, "line 29", f"'{cell}' is not a number {why}")
 
 
 def test_parquet_with_nan_and_json_with_missing_keys(tmp_path):
@@ -455,6 +509,38 @@ def test_short_texts_are_used_if_nothing_else_is(tmp_path):
     assert found.kinds == {"name": "text"}
 
 
+def test_digits_with_leading_zeros_are_names(tmp_path):
+    n = 200
+    columns = {
+        "zip": [f"0{i * 7 % 90 + 1000}" if i % 3 else f"{i % 9 + 10000}" for i in range(n)],
+        "member": [f"{i * 7:06d}" for i in range(n)],
+        "amount": [f"{i * i % 101}" if i % 3 else "007" for i in range(n)],
+        "x": [i * i for i in range(n)],
+        "share": [f"0.{i:03d}" for i in range(n)],
+        "zero": [0 if i % 4 else 7 for i in range(n)],
+        "seldom": ["" if i % 9 else f"0{i % 5}" for i in range(n)],
+    }
+    found = kinds_of(tmp_path, columns)
+    assert found.kinds == {
+        "zip": "category",
+        "amount": "number",
+        "x": "number",
+        "share": "number",
+        "zero": "number",
+        "seldom": "category",
+    }
+    assert found.table.columns["zip"].to_pylist() == columns["zip"]
+    assert any("Left out: 'member'" in note for note in found.notes)
+    assert kinds_of(tmp_path, columns, kinds={"zip": "number"}).table.columns["zip"][1].as_py() == 1007
+
+
+def test_a_note_says_how_columns_were_taken(tmp_path):
+    columns = {f"x{i}": [k * k % (7 + i) for k in range(30)] for i in range(64)}
+    columns |= {"a\x1b": ["pq"[k % 2] for k in range(30)], "comment": [f"w{k} so it is {k}" for k in range(30)]}
+    last = kinds_of(tmp_path, columns).notes[-1]
+    assert last == ("Columns as numbers: x0, x1, x2, x3, x4, x5 and 58 more; as categories: a\\x1b; as text: comment.")
+
+
 def test_kinds_that_are_asked_for(tmp_path):
     columns = {
         "zip": [f"0{i % 9}" for i in range(40)],
@@ -532,6 +618,38 @@ def test_tasks(tmp_path):
     complaint(lambda: labels_of(tmp_path, ["a", "b"] * 5, task="numbers"), file, "line 2", "'y'", "'a' is not a number")
 
 
+def test_labels_have_no_white_space_around_them(tmp_path):
+    found = labels_of(tmp_path, ["gut", " gut", "gut\u00a0", "schlecht ", "  "] * 3)
+    assert found.y.tolist() == ["gut", "gut", "gut", "schlecht", None] * 3
+    assert found.notes[:2] == ("The label has 2 different texts: classes.", "3 of 15 rows have no label.")
+    trusted = put(tmp_path / "t.csv", "x,y\n1, schlecht\n2,gut \n")
+    found = problem(tmp_path / "l.csv", trusted=str(trusted))
+    assert found.y[15:].tolist() == ["schlecht", "gut"]
+    fresh = read_rows(trusted, {"x": "number"}, label="y", task="classes", classes=["gut", "schlecht"])
+    assert fresh.y.tolist() == ["schlecht", "gut"]
+
+
+def test_classes_that_differ_only_in_case(tmp_path):
+    found = labels_of(tmp_path, ["Gut", "gut", "mies"] * 5)
+    assert len({*found.y}) == 3
+    assert found.notes[1] == (
+        "The classes 'Gut' and 'gut' differ only in case: they are taken for two; write them alike if they are one."
+    )
+    many = labels_of(tmp_path, [f"{case}{i}" for i in range(5) for case in "aAbB"] * 3)
+    assert sum("differ only in case" in note for note in many.notes) == 3
+    assert "So it is with 7 more names of classes." in many.notes
+    assert not any("case" in note for note in labels_of(tmp_path, ["gut", "mies"] * 5).notes)
+    trusted = put(tmp_path / "t.csv", "x,y\n1,gut\n2,Mies\n")
+    what = "the label 'Mies' is none of the training rows' classes, 'gut', 'mies' (it differs from 'mies' only in case)"
+    complaint(lambda: problem(tmp_path / "l.csv", trusted=str(trusted)), trusted, "line 3", what)
+
+
+def test_one_object_for_all_rows_with_a_label(tmp_path):
+    for labels in (["a", "b "], [1, 2]):
+        found = labels_of(tmp_path, labels * 500)
+        assert len({*map(id, found.y)}) == 2
+
+
 # Trusted rows.
 
 TRAIN = "key,x,t,g,y\n" + "".join(f"{i:03d},{i * i % 7},{'pq'[i % 2]},g{i % 3},{'ab'[i % 2]}\n" for i in range(12))
@@ -543,6 +661,12 @@ def test_a_column_of_marks(tmp_path):
     found = problem(put(tmp_path / "a.csv", as_csv(rows)), trusted="ok")
     assert found.trusted.tolist() == [True, False, True, False, True, False, False, False, True, True, False, True]
     assert list(found.kinds) == ["x"]
+    said = ["x", "X", "✓", "Ja", "nein", "oui", "non", "si", "no", "T", "f", "WAHR", "falsch", ""]
+    words = [{"x": i * i % 7, "ok": mark, "y": "ab"[i % 2]} for i, mark in enumerate(said)]
+    found = problem(put(tmp_path / "w.csv", as_csv(words)), trusted="ok")
+    assert [mark for mark, yes in zip(said, found.trusted, strict=True) if yes] == [
+        *("x", "X", "✓", "Ja", "oui", "si", "T", "WAHR")
+    ]
     rows[4]["ok"] = "maybe"
     file = put(tmp_path / "b.csv", as_csv(rows))
     complaint(lambda: problem(file, trusted="ok"), file, "line 6", "'ok'", "'maybe'", "yes or no")
@@ -584,7 +708,11 @@ def test_a_trusted_file_is_added_below(tmp_path):
     assert found.ids is None
     assert found.table.place(3) == "line 5"
     assert found.table.place(13) == f"line 3 of {trusted}"
-    assert found.notes[-1].endswith("trusted.csv: 2 trusted rows, 0 of them in the training file.")
+    assert found.notes[-3:] == (
+        f"{trusted}: 2 trusted rows, 0 of them in the training file.",
+        f"{trusted}: not used: 'extra'.",
+        "Columns as numbers: x; as categories: t.",
+    )
 
 
 def test_trusted_rows_by_id(tmp_path):
@@ -665,6 +793,10 @@ def test_trusted_labels_are_read_as_trains_are(tmp_path):
     assert problem(train, trusted=str(trusted)).y[12:].tolist() == [1, 0]
     trusted = put(tmp_path / "t.csv", "x,y\n1,1.5\n2,0\n")
     complaint(lambda: problem(train, trusted=str(trusted)), trusted, "line 2", "1.5")
+    trusted = put(tmp_path / "t.csv", "x,y\n" + "1,1\n2,0.0\n" * 20 + "1,x\n")
+    complaint(lambda: problem(train, trusted=str(trusted)), trusted, "line 42", "the label 'x' is none", "'0', '1'")
+    trusted = put(tmp_path / "t.csv", "x,y\n1,1\n2,NA\n1,x\n")
+    complaint(lambda: problem(train, trusted=str(trusted)), trusted, "line 3", "needs a label")
     pd.DataFrame({"x": [1, 2, 5, 4], "y": [True, False, False, True]}).to_parquet(tmp_path / "b.parquet")
     trusted = put(tmp_path / "t.csv", "x,y\n1,True\n2,0\n")
     assert problem(tmp_path / "b.parquet", trusted=str(trusted)).y[4:].tolist() == [True, False]
@@ -723,6 +855,31 @@ def test_written_csv_runs_nothing(tmp_path):
     ]
     assert [float(row[1]) for row in rows] == columns["n"].tolist()
     assert [row[2] for row in rows] == ["", *map(str, range(-2, len(HOSTILE) - 3))]
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("a;=1+1", "a;'=1+1"),
+        ("a,+1\t-2", "a,'+1\t'-2"),
+        ("a\r\n@x", "a\r\n'@x"),
+        ("a; \t=1;b;-2", "a; \t'=1;b;'-2"),
+        ('a;"=1"', 'a;"\'=1"'),
+        ("＝1", "'＝1"),
+        ("＋1", "'＋1"),
+        ("－1", "'－1"),
+        ("＠x", "'＠x"),
+        (" =1", "' =1"),
+        ("a - b = c; d", "a - b = c; d"),
+        ("a;b-c", "a;b-c"),
+    ],
+)
+def test_written_csv_runs_nothing_where_it_is_split_elsewhere(tmp_path, text, safe):
+    write_table(tmp_path / "a.csv", {text: [text, None]})
+    with open(tmp_path / "a.csv", encoding="utf-8", newline="") as file:
+        assert [*csv.reader(file)] == [[safe], [safe], []]
+    write_table(tmp_path / "a.jsonl", {"t": [text]})
+    assert json.loads((tmp_path / "a.jsonl").read_text()) == {"t": text}
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
@@ -791,6 +948,8 @@ def test_label_studio_tasks():
         ],
     }
     assert second["data"] == {"safegain_row": 3, "safegain_id": "l", "safegain_given": None}
+    bare, _ = to_tasks(labels, None, "classes")
+    assert bare == {**first, "data": {"safegain_row": 17, "safegain_id": "k", "safegain_given": "dog"}}
     numbers = labels.drop(columns="id").assign(given=[1.0, 2.0], corrected=[1.5, 2.0], suggested=[1.5, np.nan])
     results = [task["predictions"][0]["result"][0] for task in to_tasks(numbers, examples, "numbers")]
     assert [(result["type"], result["value"]) for result in results] == [

@@ -11,7 +11,11 @@ class BadFile(ValueError):
 
     def __init__(self, message: str) -> None:
         # Names and values come from the file: a newline or an escape code in them must not reach a terminal.
-        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in message))
+        super().__init__(printable(message))
+
+
+def printable(text: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def shown(value: Any, most: int = 60) -> str:

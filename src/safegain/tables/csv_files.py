@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from safegain.tables.bad_file import BadFile, listed
-from safegain.tables.cells import as_numbers, without_empty
+from safegain.tables.cells import are_codes, as_numbers, has_decimal_commas, without_empty
 from safegain.tables.csv_lines import LARGEST_ROW, Record, check_shape, delimiter_of, header_of, line_of
 from safegain.tables.opening import check_text, is_packed, readable
 from safegain.tables.table import Table, kept_names
@@ -62,13 +62,19 @@ def _read(file: _CsvFile, names: list[str], text: Collection[str]) -> tuple[dict
     """The columns, and how many rows they have."""
     chunks: dict[str, list[pa.Array]] = {name: [] for name in names}
     texts, late, n_rows = {*text}, [], 0
+    may_have_commas = file.delimiter == ";"
+    decimals: dict[str, set[str]] = {name: set() for name in names}  # the signs that blocks of the column have
     try:
         for block in file.blocks(names):
             for name, cells in zip(names, block.columns, strict=True):
                 if name not in texts:
-                    numbers = as_numbers(cells, decimal_comma=file.delimiter == ";")
+                    numbers = None
+                    if n_rows or not are_codes(without_empty(cells)):
+                        numbers = as_numbers(cells, decimal_comma=may_have_commas)
                     if numbers is not None:
                         chunks[name].append(numbers)
+                        if may_have_commas:
+                            decimals[name].add(_decimal_sign(cells, numbers))
                         continue
                     texts.add(name)
                     if n_rows:
@@ -77,6 +83,11 @@ def _read(file: _CsvFile, names: list[str], text: Collection[str]) -> tuple[dict
                 if name not in late:
                     chunks[name].append(without_empty(cells))
             n_rows += block.num_rows
+        # 1.201 is another number where the column has decimal commas: then all blocks are read alike.
+        mixed = [name for name in names if name not in texts and {",", "."} <= decimals[name]]
+        for name in mixed:
+            late.append(name)
+            chunks[name].clear()
         # Blocks of these were taken for numbers and are gone: they are read once more, and kept as texts.
         for block in file.blocks(late) if late else ():
             for name, cells in zip(late, block.columns, strict=True):
@@ -84,7 +95,16 @@ def _read(file: _CsvFile, names: list[str], text: Collection[str]) -> tuple[dict
     except pa.ArrowException as error:
         check_shape(file.path, file.delimiter)
         raise BadFile(f"{file.path}: cannot be read as CSV ({error}); export it again") from None
+    for name in mixed:
+        numbers = as_numbers(pa.chunked_array(chunks[name]), decimal_comma=True)
+        chunks[name] = chunks[name] if numbers is None else numbers.chunks
     return {name: _one_type(chunks[name]) for name in names}, n_rows
+
+
+def _decimal_sign(cells: pa.Array, numbers: pa.Array) -> str:
+    if has_decimal_commas(cells):
+        return ","
+    return "." if pa.types.is_floating(numbers.type) else ""
 
 
 def _one_type(chunks: list[pa.Array]) -> pa.ChunkedArray:

@@ -15,13 +15,17 @@ from safegain.tables.bad_file import BadFile
 from safegain.tables.cells import is_text, without_nan
 
 # A spreadsheet takes a cell that begins so for a formula, and would run it: https://owasp.org/www-community/attacks/CSV_Injection
-_FORMULA = r"^[=+\-@\t\r\n]"
+_SIGNS = r"[=+\-@＝＋－＠]"
+_FORMULA = rf"^(?:[\t\r\n]|\s*{_SIGNS})"
+# One that splits lines at another sign than the comma finds cells inside of texts.
+_INNER_FORMULA = rf'([;,\t\r\n][\s"]*)({_SIGNS})'
 
 
 def write_table(path: Path, columns: Mapping[str, Any]) -> None:
     """A .csv, .parquet or .jsonl file, whole or not at all.
 
-    In a CSV file a text that a spreadsheet would run as a formula has an apostrophe before it.
+    In a CSV file what a spreadsheet would run as a formula has an apostrophe before it, also inside of a text where a
+    spreadsheet might split it.
     """
     path = Path(path)
     writers = {".csv": _write_csv, ".parquet": _write_parquet, ".jsonl": _write_json_lines}
@@ -64,6 +68,7 @@ def _write_csv(table: pa.Table, path: Path | BinaryIO) -> None:
 def _harmless(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     if not is_text(values.type):
         return values
+    values = pc.replace_substring_regex(values, _INNER_FORMULA, r"\1'\2")
     runs = pc.match_substring_regex(values, _FORMULA)
     return pc.if_else(
         runs, pc.binary_join_element_wise(pa.scalar("'", values.type), values, pa.scalar("", values.type)), values

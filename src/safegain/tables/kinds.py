@@ -7,12 +7,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from safegain.tables.bad_file import BadFile, listed, shown
-from safegain.tables.cells import as_numbers, is_text, not_numbers
+from safegain.tables.bad_file import BadFile, listed, printable
+from safegain.tables.cells import are_codes, as_numbers, is_text, not_a_number, not_numbers
 from safegain.tables.table import Table, Values
 
 Kind = Literal["number", "category", "text", "image", "array"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_PLURALS: dict[Kind, str] = {
+    "number": "numbers",
+    "category": "categories",
+    "text": "text",
+    "image": "pictures",
+    "array": "arrays",
+}
+_MOST_SAID = 6  # names of a kind
 
 _PICTURE = r"(?i)\.(png|jpe?g|bmp|gif|webp)$"
 _SAMPLE = 10_000  # rows that say whether a column is prose: counting the distinct values of long texts takes memory
@@ -43,6 +52,17 @@ def find_kinds(table: Table, forced: Mapping[str, Kind]) -> tuple[dict[str, Kind
     return {name: verdict for name, verdict in found.items() if verdict in KINDS}, notes
 
 
+def kinds_said(kinds: Mapping[str, Kind]) -> str:
+    """ "Columns as numbers: age, income; as categories: town; as text: comment." """
+    parts = []
+    for kind, plural in _PLURALS.items():
+        names = [printable(name) for name, found in kinds.items() if found == kind]
+        if names:
+            rest = f" and {len(names) - _MOST_SAID} more" if len(names) > _MOST_SAID else ""
+            parts.append(f"as {plural}: {', '.join(name[:60] for name in names[:_MOST_SAID])}{rest}")
+    return f"Columns {'; '.join(parts)}."
+
+
 def as_kind(table: Table, name: str, kind: Kind) -> Values:
     """The column as that kind's values: numbers, texts, or an array; an error with its place if it cannot be."""
     column = table.columns[name]
@@ -66,8 +86,8 @@ def numbers_in(table: Table, name: str) -> pa.ChunkedArray:
         numbers = as_numbers(column, decimal_comma=table.decimal_comma)
         if numbers is None:
             row = pc.index(not_numbers(column, decimal_comma=table.decimal_comma), True).as_py()
-            what = f"{shown(column[row].as_py())} is not a number; correct it, or leave it empty"
-            raise table.bad(what, row=row, column=name)
+            what = not_a_number(column, row, decimal_comma=table.decimal_comma)
+            raise table.bad(f"{what}; correct it, or leave it empty", row=row, column=name)
         column = numbers
     if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
         row = pc.index(pc.is_inf(column), True).as_py()
@@ -135,6 +155,8 @@ def _kind_of_texts(table: Table, name: str, column: pa.ChunkedArray) -> str:
         return "constant"
     if distinct <= 0.05 * n or (distinct <= _MOST_CATEGORIES and distinct <= 0.9 * n) or distinct == 1:
         return "category"
+    if are_codes(sample):
+        return "category" if distinct <= 0.9 * n else "names"
     return "text" if prose or distinct <= 0.9 * n else "names"
 
 
@@ -153,8 +175,8 @@ def _check_not_nearly_numbers(table: Table, name: str, column: pa.ChunkedArray, 
     if 0 < n_bad <= 0.2 * n:
         row = pc.index(bad, True).as_py()
         raise table.bad(
-            f"{shown(column[row].as_py())} is not a number, as {1 - n_bad / n:.0%} of the column are; correct it or "
-            f"leave it empty, or --category {name} if these are names",
+            f"{not_a_number(column, row, decimal_comma=table.decimal_comma)}, as {1 - n_bad / n:.0%} of the column "
+            f"are; correct it or leave it empty, or --category {name} if these are names",
             row=row,
             column=name,
         )

@@ -18,9 +18,12 @@ from safegain.tables.task import Task
 ROW, ID, PICTURE, GIVEN = "safegain_row", "safegain_id", "safegain_picture", "safegain_given"
 
 
-def to_tasks(labels: pd.DataFrame, examples: pd.DataFrame, task: Task) -> list[dict[str, Any]]:
-    """A task for each row of a run's `labels`, in that order; `examples` has the values of rows that can be shown."""
-    known = {int(example["row"]): example for example in examples.to_dict("records")}
+def to_tasks(labels: pd.DataFrame, examples: pd.DataFrame | None, task: Task) -> list[dict[str, Any]]:
+    """A task for each row of a run's `labels`, in that order.
+
+    `examples` has the values of rows that can be shown; a run saved from Python has none.
+    """
+    known = {} if examples is None else {int(example["row"]): example for example in examples.to_dict("records")}
     if pd.api.types.is_integer_dtype(
         labels["corrected"]
     ):  # pandas makes doubles of whole numbers where some are missing

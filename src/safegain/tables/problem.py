@@ -7,15 +7,20 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from safegain.tables.bad_file import BadFile, no_column, shown
+from safegain.tables.bad_file import BadFile, listed, no_column, shown
 from safegain.tables.cells import is_text
-from safegain.tables.kinds import Kind, find_kinds
+from safegain.tables.kinds import Kind, find_kinds, kinds_said
 from safegain.tables.reading import read_table
 from safegain.tables.roles import ROW, check_columns, groups_in, ids_in, marks_in, rows_in, rows_of_ids
 from safegain.tables.rows import complete_labels, features, written_texts
 from safegain.tables.table import Table, Values
 from safegain.tables.task import LabelForm, Task, check_classes, check_labels, find_form, labels_in, missing_in
 from safegain.tables.wanted import Wanted
+
+_NO_TRUSTED = (
+    "No trusted rows were named: some of the labelled rows stand in for them, so that right means no more than as good "
+    "as your labels; --trusted names better ones."
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,8 @@ def read_problem(wanted: Wanted) -> Problem:
         problem = _join(problem, wanted, form, file)
     for checked in wanted.checked:
         problem = _join(problem, replace(wanted, id=None), form, Path(checked), only_rows_of=train.n_rows)
-    return problem
+    unnamed = () if wanted.trusted is not None or wanted.checked else (_NO_TRUSTED,)
+    return replace(problem, notes=(*problem.notes, *unnamed, kinds_said(kinds)))
 
 
 def _read_train(wanted: Wanted) -> Table:
@@ -119,8 +125,11 @@ def _join(train: Problem, wanted: Wanted, form: LabelForm, path: Path, only_rows
     before = np.zeros(n, bool) if train.trusted is None else train.trusted
     y, trusted = np.concatenate([train.y, labels[own]]), np.concatenate([before, np.ones(len(own), bool)])
     y[row_of[known]], trusted[row_of[known]] = labels[known], True
-    note = f"{file.path}: {file.n_rows} trusted rows, {known.sum()} of them in the training file."
-    joined = replace(train, y=y, trusted=trusted, notes=(*train.notes, note))
+    notes = [f"{file.path}: {file.n_rows} trusted rows, {known.sum()} of them in the training file."]
+    unused = [name for name in file.columns if name not in (*roles, ROW, *train.kinds, *wanted.drop)]
+    if unused and only_rows_of is None:
+        notes.append(f"{file.path}: not used: {listed(unused, 5)}.")
+    joined = replace(train, y=y, trusted=trusted, notes=(*train.notes, *notes))
     if not len(own):
         return joined
     added = file.take(own)

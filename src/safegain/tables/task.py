@@ -9,13 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from safegain.tables.bad_file import listed, shown
-from safegain.tables.cells import MISSING, as_numbers, is_text, not_numbers
+from safegain.tables.cells import MISSING, as_numbers, is_text, not_a_number, not_numbers, without_empty
 from safegain.tables.kinds import numbers_in, texts_in
 from safegain.tables.table import Table
 
 Task = Literal["classes", "numbers"]
 _MOST_CLASSES = 1000
 _MOST_WHOLE_CLASSES = 20
+_MOST_ALIKE = 3  # notes on classes that differ only in case
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ def find_form(table: Table, name: str, task: Task | None) -> tuple[LabelForm, st
         return _BOOL, "The label is true or false: classes."
     numbers = _numbers(table, name, task)
     if numbers is None:
-        return _TEXT, f"The label has {_distinct(column)} different texts: classes."
+        stripped = without_empty(pc.utf8_trim_whitespace(column))
+        return _TEXT, f"The label has {_distinct(stripped)} different texts: classes."
     if task == "numbers":
         return _NUMBER, "The labels are numbers, as asked."
     if _has_leading_zeros(column):
@@ -63,19 +65,21 @@ def find_form(table: Table, name: str, task: Task | None) -> tuple[LabelForm, st
 
 
 def labels_in(table: Table, name: str, form: LabelForm) -> np.ndarray:
-    """Classes: objects, None where missing. Numbers: float64, NaN where missing."""
+    """Classes: objects, texts without white space around them, None where missing. Numbers: float64, NaN there."""
     column = table.columns[name]
     if form == _NUMBER:
         return numbers_in(table, name).cast(pa.float64(), safe=False).to_numpy()
     if form == _BOOL and not isinstance(column, np.ndarray) and pa.types.is_boolean(column.type):
         return objects(column)
     if form == _WHOLE and (numbers := _numbers(table, name, "classes")) is not None:
-        return objects(numbers, lambda value: int(value) if value == int(value) else value)
+        return objects(numbers, _whole)
     texts = texts_in(table, name)
+    if form == _WHOLE:  # some are not numbers: the others are, so that it is these that are found to be no class
+        return objects(texts, lambda text: _whole_of(text, table.decimal_comma))
     if form == _BOOL:
         truths = {"true": True, "1": True, "false": False, "0": False}
-        return objects(texts, lambda text: truths.get(text.lower(), text))
-    return objects(texts)
+        return objects(texts, lambda text: truths.get(text.strip().lower(), text.strip() or None))
+    return objects(texts, lambda text: text.strip() or None)
 
 
 def missing_in(y: np.ndarray, task: Task) -> np.ndarray:
@@ -102,7 +106,21 @@ def check_labels(table: Table, name: str, y: np.ndarray, task: Task) -> list[str
         )
     if words := sorted(classes & {*MISSING.to_pylist()}, key=str):
         notes.append(f"The label {listed(words)} counts as a class; leave the cell empty if there is no label.")
-    return notes
+    return notes + _alike_but_for_case(classes)
+
+
+def _alike_but_for_case(classes: Collection[Any]) -> list[str]:
+    spellings: dict[str, list[str]] = {}
+    for label in sorted(label for label in classes if isinstance(label, str)):
+        spellings.setdefault(label.casefold(), []).append(label)
+    alike = [labels for labels in spellings.values() if len(labels) > 1]
+    notes = [
+        f"The classes {' and '.join(map(shown, labels))} differ only in case: they are taken for "
+        f"{'two' if len(labels) == 2 else len(labels)}; write them alike if they are one."
+        for labels in alike[:_MOST_ALIKE]
+    ]
+    rest = len(alike) - _MOST_ALIKE
+    return [*notes, f"So it is with {rest} more names of classes."] if rest > 0 else notes
 
 
 def check_classes(table: Table, name: str, y: np.ndarray, classes: Collection[Any], what_to_do: str) -> None:
@@ -110,6 +128,8 @@ def check_classes(table: Table, name: str, y: np.ndarray, classes: Collection[An
     for row, label in enumerate(y):
         if label is not None and label not in known:
             some = listed(map(str, sorted(known, key=str)), 5)
+            if alike := [one for one in sorted(known, key=str) if str(one).casefold() == str(label).casefold()]:
+                some += f" (it differs from {shown(alike[0])} only in case)"
             what = f"the label {shown(label)} is none of the training rows' classes, {some}; {what_to_do}"
             raise table.bad(what, row=row, column=name)
 
@@ -124,6 +144,17 @@ def objects(column: pa.ChunkedArray, convert: Callable[[Any], Any] = lambda valu
     return table[np.concatenate(codes) if codes else np.empty(0, dtype=int)]
 
 
+def _whole(value: float) -> float:
+    return int(value) if float(value).is_integer() else value
+
+
+def _whole_of(text: str, decimal_comma: bool) -> Any:
+    numbers = as_numbers(pa.array([text]), decimal_comma=decimal_comma)
+    if numbers is None:
+        return text.strip()
+    return None if (value := numbers[0].as_py()) is None else _whole(value)
+
+
 def _numbers(table: Table, name: str, task: Task | None) -> pa.ChunkedArray | None:
     """The labels as numbers, if all are; an error if they should be."""
     column = table.columns[name]
@@ -136,8 +167,8 @@ def _numbers(table: Table, name: str, task: Task | None) -> pa.ChunkedArray | No
     if task is None and pc.sum(bad).as_py() <= 0.2 * n and distinct > _MOST_WHOLE_CLASSES:
         row = pc.index(bad, True).as_py()
         raise table.bad(
-            f"{shown(column[row].as_py())} is not a number, as most labels are; correct it or leave it empty, or "
-            "--task classes if these are names",
+            f"{not_a_number(column, row, decimal_comma=table.decimal_comma)}, as most labels are; correct it or leave "
+            "it empty, or --task classes if these are names",
             row=row,
             column=name,
         )
