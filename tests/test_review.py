@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shlex
 import socket
 import sqlite3
@@ -20,8 +21,9 @@ import pytest
 from run_folders import make_run
 from starlette.testclient import TestClient
 
+import safegain
 from safegain.review import create_app, import_decisions, serve
-from safegain.review.finish import free_name
+from safegain.review.finish import NextFit, free_name, next_fit
 from safegain.review.ledger import Decision, Ledger, Stale
 from safegain.review.refit import Refit
 from safegain.review.server import _listening
@@ -165,12 +167,35 @@ def test_a_report_opens_by_its_own_key_and_reaches_nothing(folder, client):
     link = client.get("/api/refits").json()["report"]
     stranger = TestClient(client.app, base_url=ADDRESS)
     answer = stranger.get(link)
+    assert "script" not in answer.headers["content-security-policy"]
     assert answer.text == "<h1>the report</h1>"
-    assert answer.headers["content-security-policy"].startswith("sandbox")
-    assert "allow-same-origin" not in answer.headers["content-security-policy"]
+    assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'; ")
     assert TOKEN not in link
     assert stranger.get(link.replace("/report/0", "/report/1")).status_code == 403
     assert stranger.get("/report/0").status_code == 403
+
+
+def test_a_report_is_a_file_of_the_run_and_not_too_large(folder, client, tmp_path):
+    (tmp_path / "secret").write_text("mine")
+    report = folder / "report.html"
+    report.write_text("")
+    link = client.get("/api/refits").json()["report"]
+
+    def refused() -> bool:
+        return client.get("/api/refits").json()["report"] is None and client.get(link).status_code == 404
+
+    report.unlink()
+    report.symlink_to(tmp_path / "secret")
+    assert refused()
+    report.unlink()
+    os.mkfifo(report)  # to read it would take for ever
+    assert refused()
+    report.unlink()
+    report.write_bytes(b"x" * 10 * 2**20)
+    assert client.get(link).status_code == 200
+    with report.open("ab") as longer:
+        longer.write(b"x")
+    assert refused()
 
 
 # --- rows
@@ -210,6 +235,15 @@ def test_orders(folder, client):
     everything = weak.index.to_numpy()
     assert drawn == everything[by_lot(everything)][:200].tolist()
     assert client.get("/api/rows", params={"order": "alphabet"}).status_code == 400
+
+
+def test_a_run_that_was_saved_without_its_rows_has_two_orders(folder):
+    file = folder / "labels-1-of-1.parquet"
+    pd.read_parquet(file).drop(columns=["effect", "disagrees", "digest"]).to_parquet(file, index=False)
+    with opened(folder) as client:
+        found = {order["name"]: order["rows"] for order in client.get("/api/about").json()["orders"]}
+        assert found == {"suspicious": len(numbers(client)), "effect": 0, "settling": 0, "random": 240}
+        assert numbers(client, order="effect") == numbers(client, order="settling") == []
 
 
 def test_the_random_order_ends_where_a_row_cannot_be_shown(folder):
@@ -304,19 +338,45 @@ def test_decisions_are_written_down_with_their_labels(folder, client):
 @pytest.mark.parametrize(
     "message",
     [{"verdict": "no"}, {"row": 10**30}, {"row": "1"}, {"version": "0"}, {"who": None}, {"who": "x" * 101}]
-    + [{"verdict": "other", "choice": choice} for choice in (None, -1, 3, 1.5, "cat", True, [0])],
+    + [{"verdict": "other", "choice": choice} for choice in (None, -1, 3, 1.5, "cat", True, [0], 10**400)]
+    + [{"row": 10**400}, {"version": True}, {"verdict": [["accept"]]}, {"verdict": {}}, {"who": "\ud800"}],
 )
 def test_a_decision_that_makes_no_sense_is_refused(client, message):
     row = numbers(client)[0]
-    answer = client.post("/api/decide", json={"row": row, "verdict": "accept", "version": 0, "who": "tab"} | message)
+    sent = {"row": row, "verdict": "accept", "version": 0, "who": "tab"} | message
+    answer = client.post("/api/decide", content=json.dumps(sent))
     assert answer.status_code == 400
     assert answer.json()["error"]
     assert client.get("/api/changes").json()["last"] == 0
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"1"])
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"1", b"[" * 9000, b"9" * 9000])
 def test_what_is_no_json_object_is_refused(client, body):
-    assert client.post("/api/decide", content=body).status_code == 400
+    answer = client.post("/api/decide", content=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]
+
+
+@pytest.mark.parametrize("depth", [500, 900, 950, 980, 2000])
+@pytest.mark.parametrize("name", ["row", "verdict", "choice", "who"])
+def test_what_is_nested_is_refused_at_any_depth(client, name, depth):
+    message = {"row": numbers(client)[0], "verdict": "other", "version": 0, "choice": 1, "who": "tab"}
+    message.pop(name)
+    body = json.dumps(message)[:-1] + f', "{name}": ' + "[" * depth + "]" * depth + "}"
+    answer = client.post("/api/decide", content=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]
+
+
+@pytest.mark.parametrize("number", ["9" * 20, "-" + "9" * 20, "9" * 400, "9" * 5000])
+def test_a_number_that_is_too_large_is_refused(client, number):
+    for path, name in [("changes", "since"), ("rows", "after"), ("rows", "given"), ("rows", "limit")]:
+        answer = client.get(f"/api/{path}", params={name: number})
+        assert answer.status_code == 400
+        assert answer.json()["error"]
+    assert client.get("/api/changes", params={"since": 2**63 - 1}).json()["changes"] == []
+    assert client.get("/api/rows", params={"after": -(2**63)}).status_code == 200
+    assert client.get(f"/api/rows/{number}").status_code in (400, 404)
 
 
 def test_a_row_without_suggestion_has_nothing_to_accept(folder, client):
@@ -359,10 +419,10 @@ def test_of_many_who_saw_the_same_version_one_is_written(folder):
     lost, written = [], []
 
     def one(who: str) -> None:
-        ledger = Ledger(folder)
+        ledger = Ledger(open_run(folder))
         for row in range(20):
             try:
-                written.append(ledger.add(Decision(row, "keep", who, who, 0)))
+                written.append(ledger.add(Decision(row, "keep", "cat", who, 0)))
             except Stale as stale:
                 lost.append(stale)
         ledger.close()
@@ -397,6 +457,86 @@ def test_a_damaged_or_newer_file_of_decisions_is_told(folder):
         create_app(folder, TOKEN, port=1)
 
 
+TIME = "2026-01-31T12:00:00.000+00:00"
+SOUND = (1, "keep", '"cat"', TIME, "tab", 1)  # row, verdict, label, time, who, version
+
+
+def written_by_somebody(folder: Path, row: tuple) -> None:
+    """A file of our own shape, with a row past all its checks."""
+    Ledger(open_run(folder)).close()
+    with contextlib.closing(sqlite3.connect(folder / "review.sqlite", isolation_level=None)) as base:
+        base.execute("PRAGMA ignore_check_constraints = ON")
+        into = "INSERT INTO decisions (row, verdict, label, time, who, version) VALUES (?, ?, ?, ?, ?, ?)"
+        base.execute(into, row)
+
+
+@pytest.mark.parametrize(
+    ("place", "values"),
+    {
+        0: (-1, 300, "x", 1.5, b"1"),
+        1: ("no", "skip", b"keep", 1, ""),
+        2: ('"cow"', "1", "true", "[" * 100_000, '["cat"]', "cat", "", None, b"\xff", "9" * 5000, "NaN"),
+        3: ("yesterday", "2026-01-31T12:00:00", 7, b"x", ""),
+        4: (b"tab", "x" * 101),
+        5: (0, -1, 2, "x", 2.5),
+    }.items(),
+)
+def test_a_decision_that_somebody_made_up_is_told(tmp_path, place, values):
+    for number, value in enumerate(values):
+        folder = make_run(tmp_path / str(number))
+        written_by_somebody(folder, (*SOUND[:place], value, *SOUND[place + 1 :]))
+        with pytest.raises(RunError, match=r"review\.sqlite: is damaged \(decision 1 .*move it away$"):
+            create_app(folder, TOKEN, port=1)
+
+
+@pytest.mark.parametrize("label", ["1", "Infinity", "1e999", "true", '"1"', "9" * 400])
+def test_a_number_that_somebody_made_up_is_told(tmp_path, label):
+    folder = make_run(tmp_path / "run", task="numbers")
+    written_by_somebody(folder, (1, "other", label, TIME, "tab", 1))
+    with pytest.raises(RunError, match="decision 1"):
+        create_app(folder, TOKEN, port=1)
+
+
+def test_a_sound_decision_of_somebody_counts(folder):
+    written_by_somebody(folder, SOUND)
+    with opened(folder) as client:
+        assert client.get("/api/rows/1").json()["state"]["label"] == "cat"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TRIGGER more AFTER INSERT ON decisions BEGIN SELECT load_extension('x'); END",
+        "CREATE VIEW more AS SELECT 1",
+        "CREATE TABLE more (x)",
+        "CREATE INDEX more ON decisions (who)",
+        "DROP TRIGGER never_removed",
+        "DROP VIEW current; CREATE VIEW current AS SELECT 1",
+        "DROP TABLE decisions; CREATE VIEW decisions AS SELECT 1 AS number",
+        "ALTER TABLE decisions ADD COLUMN more",
+    ],
+)
+def test_a_file_of_another_shape_is_told_and_left_alone(folder, change):
+    Ledger(open_run(folder)).close()
+    with contextlib.closing(sqlite3.connect(folder / "review.sqlite")) as base:
+        base.executescript(change)
+    before = (folder / "review.sqlite").read_bytes()
+    with pytest.raises(RunError, match=r"review\.sqlite: is not a file of decisions .*; move it away"):
+        create_app(folder, TOKEN, port=1)
+    assert (folder / "review.sqlite").read_bytes() == before
+
+
+def test_decisions_are_not_written_through_a_link(folder, tmp_path):
+    (folder / "review.sqlite").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunError, match=r"review\.sqlite: is a link"):
+        create_app(folder, TOKEN, port=1)
+    assert not (tmp_path / "elsewhere").exists()
+    (folder / "review.sqlite").unlink()
+    os.mkfifo(folder / "review.sqlite")
+    with pytest.raises(RunError, match="or no file"):
+        create_app(folder, TOKEN, port=1)
+
+
 # --- runs of other kinds
 
 
@@ -408,7 +548,7 @@ def test_numbers(tmp_path):
         decide(client, a["row"], "accept")
         decide(client, b["row"], "other", choice=12.5)
         decide(client, c["row"], "keep")
-        for bad in (None, "12", True):
+        for bad in (None, "12", True, 10**400):
             assert decide(client, numbers(client)[4], "other", choice=bad).status_code == 400
         assert client.post("/api/decide", content=b'{"choice": Infinity, "verdict": "other"}').status_code == 400
         client.post("/api/finish")
@@ -418,6 +558,17 @@ def test_numbers(tmp_path):
     assert found.loc[a["row"], "animal"] == labels.loc[a["row"], "suggested"]
     assert found.loc[b["row"], "animal"] == 12.5
     assert found.loc[c["row"], "animal"] == labels.loc[c["row"], "given"]
+
+
+def test_an_infinite_number_is_no_label(tmp_path):
+    folder = make_run(tmp_path / "run", task="numbers")
+    file = folder / "labels-1-of-1.parquet"
+    frame = pd.read_parquet(file)
+    frame.loc[1, "given"] = np.inf
+    frame.to_parquet(file, index=False)
+    with opened(folder) as client:
+        assert "has no label" in decide(client, 1, "keep").json()["error"]
+        assert client.get("/api/changes").json()["last"] == 0
 
 
 def test_whole_numbers_as_classes_stay_exact(tmp_path):
@@ -485,6 +636,8 @@ def test_half_a_character_and_damaged_values(folder):
 
 
 def test_finish_writes_what_is_decided_and_the_command(folder, client):
+    asked = ["fit", "cat.csv", "--label", "animal", "--trusted", "trusted.csv", "--out", str(folder)]
+    (folder / "request.json").write_text(json.dumps({"command": asked}))
     a, b, c, d = rows(client)[:4]
     decide(client, a["row"], "accept")
     decide(client, b["row"], "keep")
@@ -511,8 +664,32 @@ def test_the_first_command_is_taken_up_again(folder, client):
     checked, out = str(folder / "trusted.parquet"), str(folder.parent / "run-3")
     kept = ["fit", "a b.csv", "--label", "animal; rm -rf /", "--checked", "earlier.parquet"]
     assert command == ["safegain", *kept, "--checked", checked, "--out", out]
-    (folder / "request.json").write_text(json.dumps({"command": "fit"}))
-    assert client.post("/api/finish").status_code == 400
+    for bad in ("fit", ["review"], ["fit", 1], None):
+        (folder / "request.json").write_text(json.dumps({"command": bad}))
+        assert client.post("/api/finish").status_code == 400
+
+
+def test_a_run_of_somebody_does_not_choose_what_is_written(folder, monkeypatch):
+    places = ["--out", "/home/x", "--checkpoint", "a", "--workspace", "b", "--config", "c"]
+    places += ["--out=d", "--checkpoint=e", "--workspace=f", "--config=g", "--quiet", "-q", "-qq", "--json"]
+    asked = ["--version", "fit", "a.csv", *places, "--seed", "3", "--out"]
+    (folder / "request.json").write_text(json.dumps({"command": asked}))
+    monkeypatch.chdir(folder)
+    following = next_fit(open_run("."))
+    checked, out = str(folder / "trusted.parquet"), str(folder.parent / "run-2")
+    assert following.arguments == ["fit", "a.csv", "--seed", "3", "--checked", checked, "--out", out]
+    assert following.folder == folder.parent / "run-2"
+
+
+def test_no_module_of_the_current_folder_is_run(tmp_path, monkeypatch):
+    (tmp_path / "safegain.py").write_text("print('not ours')")
+    monkeypatch.setenv("PYTHONPATH", str(Path(safegain.__file__).parents[1]))
+    monkeypatch.chdir(tmp_path)
+    refit = Refit(NextFit(["fit"], tmp_path / "run-2"))
+    while refit.running:
+        time.sleep(0.05)
+    assert "not ours" not in refit.last_line()
+    assert refit.last_line()
 
 
 def test_a_run_from_python_has_no_command(folder):
@@ -549,8 +726,8 @@ def fit(folder, monkeypatch):
     start = subprocess.Popen
 
     def popen(command, **settings):
-        assert command[:4] == [sys.executable, "-m", "safegain", "fit"]
-        return start([sys.executable, "-c", FIT, str(folder), *command[4:]], **settings)
+        assert command[:5] == [sys.executable, "-P", "-m", "safegain", "fit"]
+        return start([sys.executable, "-c", FIT, str(folder), *command[5:]], **settings)
 
     monkeypatch.setattr("safegain.review.refit.subprocess.Popen", popen)
 

@@ -16,12 +16,11 @@ from urllib.parse import urlsplit
 import pandas as pd
 import pytest
 import uvicorn
+from browser import chromium, needs_browser, watched
 from run_folders import make_run
 
 from safegain.review import create_app
 
-CHROMIUM = Path("/usr/bin/chromium")
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 SHOTS = Path(os.environ.get("SAFEGAIN_SCREENSHOTS", "build/screenshots"))
 SERVER = """
 import sys
@@ -30,8 +29,7 @@ from safegain.review import serve
 serve(Path(sys.argv[1]), announce=lambda url: print(url, flush=True))
 """
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+pytestmark = needs_browser
 
 
 class Server:
@@ -76,25 +74,22 @@ def serving(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=[*QUIET, "--disable-sync"])
-        yield browser
-        browser.close()
+    with chromium() as context:
+        yield context.browser
 
 
-class Watched:
-    """A tab, and everything that it should not do."""
+class Tab:
+    """A tab with the page, and how a person uses it."""
 
     def __init__(self, context, url: str):
-        self.page = context.new_page()
-        self.wrong: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda m: self.wrong.append(m.text) if m.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.watched = watched(context)
+        self.page = self.watched.page
         self.page.goto(url)
         self.page.wait_for_selector(".subject, .grid, .end")
+
+    @property
+    def wrong(self) -> list[str]:
+        return self.watched.messages + self.watched.dialogs
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -116,9 +111,9 @@ class Watched:
 def open_tab(browser):
     contexts = []
 
-    def open_one(url: str, **settings) -> Watched:
+    def open_one(url: str, **settings) -> Tab:
         contexts.append(browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **settings}))
-        return Watched(contexts[-1], url)
+        return Tab(contexts[-1], url)
 
     yield open_one
     for context in contexts:
@@ -134,7 +129,14 @@ def labels(folder: Path) -> pd.DataFrame:
     return pd.read_parquet(folder / "labels-1-of-1.parquet").set_index("row")
 
 
-def shot(tab: Watched, name: str) -> None:
+def with_command(folder: Path) -> Path:
+    """As `safegain fit` leaves it: it can be fitted again."""
+    command = ["fit", "cat.csv", "--label", "animal", "--out", str(folder)]
+    (folder / "request.json").write_text(json.dumps({"command": command}))
+    return folder
+
+
+def shot(tab: Tab, name: str) -> None:
     SHOTS.mkdir(parents=True, exist_ok=True)
     tab.page.screenshot(path=SHOTS / f"review-{name}.png")
 
@@ -202,7 +204,7 @@ def test_two_tabs_do_not_overwrite_each_other(tmp_path, open_tab):
 
 
 def test_grid_filters_search_help_and_finish(tmp_path, open_tab):
-    folder = make_run(tmp_path / "run", pictures=True)
+    folder = with_command(make_run(tmp_path / "run", pictures=True))
     (folder / "report.html").write_text("<script>document.title = 'ran'</script><h1>Report</h1>")
     frame = labels(folder)
     with serving(folder) as url:
@@ -232,6 +234,7 @@ def test_grid_filters_search_help_and_finish(tmp_path, open_tab):
         with tab.page.context.expect_page() as opened:
             tab.page.click("#verdicts a")
         assert opened.value.inner_text("h1") == "Report"
+        assert opened.value.title() != "ran"
         assert opened.value.evaluate("window.origin") == "null"  # an origin of its own: it can ask this page nothing
         assert tab.wrong == []
     assert len(pd.read_parquet(folder / "trusted.parquet")) == 2
@@ -247,11 +250,11 @@ shutil.copytree(sys.argv[1], sys.argv[sys.argv.index("--out") + 1])
 
 
 def test_fit_again_from_the_page(tmp_path, open_tab, monkeypatch):
-    folder = make_run(tmp_path / "run")
+    folder = with_command(make_run(tmp_path / "run"))
     start = subprocess.Popen
 
     def popen(command, **settings):
-        return start([sys.executable, "-c", FIT, str(folder), *command[4:]], **settings)
+        return start([sys.executable, "-c", FIT, str(folder), *command[5:]], **settings)
 
     with serving(folder) as url:
         tab = open_tab(url)
@@ -376,7 +379,7 @@ def test_nothing_in_a_table_is_ever_run(tmp_path, open_tab, task):
         assert tab.page.evaluate("window.hacked") is None
         assert tab.page.locator("main script, main iframe, main svg, main a, main style, dialog img").count() == 0
         assert tab.wrong == []
-        hosts = {urlsplit(asked).netloc for asked in tab.requests if not asked.startswith("data:")}
+        hosts = {urlsplit(asked).netloc for asked in tab.watched.requests if not asked.startswith("data:")}
         assert hosts == {urlsplit(url).netloc}
     found = pd.read_parquet(folder / "trusted.parquet")
     assert len(found) == n

@@ -1,6 +1,7 @@
 """The page's requests and answers. All run on one thread, so that the desk needs no locks."""
 
 import json
+import stat
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -21,7 +22,7 @@ from safegain.review.ledger import Stale
 from safegain.review.rows import Query
 from safegain.runs.folder import REPORT
 
-LARGEST_DECISION, LARGEST_IMPORT = 10_000, 50 * 2**20  # bytes
+LARGEST_DECISION, LARGEST_REPORT, LARGEST_IMPORT = 10_000, 10 * 2**20, 50 * 2**20  # bytes
 LONGEST_LIST = 200  # rows in one answer
 STATIC = {"/": "page.html", "/page.js": "page.js", "/view.js": "view.js", "/page.css": "page.css"}
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
@@ -56,6 +57,7 @@ def create_app(folder: Path, token: str, *, port: int) -> Starlette:
         Route("/api/cancel", api.cancel, methods=["POST"]),
     ]
     failures = {TooLarge: failed(413), ValueError: failed(400), OSError: failed(500), Stale: api.stale}
+    failures |= {RecursionError: failed(400, "what was sent is nested too deeply")}
     guard = Middleware(Guard, token=token, port=port)
     return Starlette(routes=routes, middleware=[guard], exception_handlers=failures, lifespan=lifespan)
 
@@ -103,7 +105,7 @@ class Api:
 
     async def refits(self, _: Request) -> Response:
         links = [
-            f"/report/{number}?key={report_key(self.token, number)}" if (folder / REPORT).is_file() else None
+            f"/report/{number}?key={report_key(self.token, number)}" if is_report(folder / REPORT) else None
             for number, folder in enumerate(self.desk.folders)
         ]
         told = [refit.told() | {"report": link} for refit, link in zip(self.desk.refits, links[1:], strict=True)]
@@ -123,10 +125,19 @@ class Api:
         if not same(request.query_params.get("key", ""), report_key(self.token, number)):
             return answer({"error": "open the report from the page"}, 403)
         file = self.desk.folders[number] / REPORT if number < len(self.desk.folders) else None
-        if file is None or not file.is_file():
-            return answer({"error": "there is no such report"}, 404)
+        if file is None or not is_report(file):
+            return answer({"error": f"there is no such report, as a file of at most {LARGEST_REPORT:,} bytes"}, 404)
         headers = {"Content-Security-Policy": REPORT_CSP}
         return Response(file.read_bytes(), media_type="text/html", headers=headers)
+
+
+def is_report(file: Path) -> bool:
+    """A file, and not too large a one; a link in a folder that somebody sent could name any file of this machine."""
+    try:
+        found = file.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_REPORT
 
 
 async def static(request: Request) -> Response:
@@ -139,9 +150,9 @@ def answer(found: dict[str, Any], status: int = 200) -> Response:
     return Response(json.dumps(found, allow_nan=False), status, media_type="application/json")
 
 
-def failed(status: int) -> Any:
+def failed(status: int, sentence: str | None = None) -> Any:
     async def tell(_: Request, error: Exception) -> Response:
-        return answer({"error": str(error)}, status)
+        return answer({"error": sentence or str(error)}, status)
 
     return tell
 
@@ -164,4 +175,8 @@ def query(asked: Mapping[str, str]) -> Query:
 
 
 def whole(asked: Mapping[str, str], name: str) -> int | None:
-    return int(asked[name]) if asked.get(name) else None
+    if not asked.get(name):
+        return None
+    if not -(2**63) <= (number := int(asked[name])) < 2**63:
+        raise ValueError(f"{name}: is too large a number")
+    return number

@@ -9,7 +9,7 @@ import numpy as np
 
 from safegain.review import finish, words
 from safegain.review.importing import decisions, verdict_of
-from safegain.review.ledger import SETTLED, VERDICTS, Decision, Ledger
+from safegain.review.ledger import LONGEST_NAME, SETTLED, VERDICTS, Decision, Ledger
 from safegain.review.refit import Refit, sentences
 from safegain.review.rows import CAVEAT, DECIDED, OPEN, ORDERS, SKIPPED, Query, Rows
 from safegain.review.vocabulary import text
@@ -23,7 +23,7 @@ class Desk:
         self.run = open_run(folder)
         self.rows = Rows(self.run)
         self.refits: list[Refit] = []
-        self._ledger = Ledger(self.run.folder)
+        self._ledger = Ledger(self.run)
         self._states = np.full(len(self.rows.numbers), OPEN, np.int8)
         self._noted = 0  # the last decision that is in the states
         self._refresh()
@@ -78,7 +78,7 @@ class Desk:
         verdict, version, who = sent.get("verdict"), sent.get("version"), sent.get("who")
         if verdict not in VERDICTS:
             raise ValueError(f"verdict: must be one of {', '.join(VERDICTS)}, not {verdict!r}")
-        if not isinstance(version, int) or not isinstance(who, str) or len(who) > 100:
+        if type(version) is not int or not isinstance(who, str) or len(who) > LONGEST_NAME:
             raise ValueError("version: must be a whole number, and who: the name of a tab")
         vocabulary, label = self.rows.vocabulary, None
         given, suggested = (vocabulary.label(codes[place]) for codes in (self.rows.given, self.rows.suggested))

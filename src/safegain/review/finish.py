@@ -16,6 +16,9 @@ from safegain.review.ledger import SETTLED, Decision
 from safegain.runs.folder import REQUEST, Run, RunError, read_json
 
 FILE = "trusted.parquet"
+# The run may be somebody else's: it must not choose what the next fit overwrites, reads unseen, or keeps to itself.
+DROPPED = ("--out", "--checkpoint", "--workspace", "--config")  # with their values
+SILENCING = re.compile(r"-q+|--quiet|--json")
 
 
 def write_trusted(run: Run, decisions: Iterable[Decision]) -> int:
@@ -49,36 +52,30 @@ class NextFit:
 
 def next_fit(run: Run) -> NextFit | None:
     """The fit of this run again, with the checked rows, into a new folder; None if the run was made from Python."""
-    folder = free_name(run.folder)
-    arguments = _first_fit(run)
-    if arguments is None:
+    here = run.folder.resolve()
+    if not (here / REQUEST).exists():
         return None
-    return NextFit([*_without_out(arguments), "--checked", str(run.folder / FILE), "--out", str(folder)], folder)
+    out = free_name(here)
+    return NextFit([*_first_fit(here / REQUEST), "--checked", str(here / FILE), "--out", str(out)], out)
 
 
 def free_name(folder: Path) -> Path:
     """run-2 beside run, run-3 beside run-2, ...: the first that is not there."""
-    stem, number = re.fullmatch(r"(.*?)(?:-(\d+))?", folder.resolve().name, re.DOTALL).groups()  # type: ignore[union-attr]
+    stem, number = re.fullmatch(r"(.*?)(?:-(\d+))?", folder.name, re.DOTALL).groups()  # type: ignore[union-attr]
     count = int(number or 1) + 1
     while (found := folder.parent / f"{stem}-{count}").exists():
         count += 1
     return found
 
 
-def _first_fit(run: Run) -> list[str] | None:
-    asked: Any = read_json(run.folder / REQUEST).get("command") if (run.folder / REQUEST).exists() else None
-    if asked is not None:
-        if not isinstance(asked, list) or not all(isinstance(one, str) for one in asked) or "fit" not in asked:
-            raise RunError(f"{run.folder / REQUEST}: is damaged (command is not that of a fit); start the fit yourself")
-        return asked[asked.index("fit") :]
-    return None
-
-
-def _without_out(arguments: list[str]) -> list[str]:
-    kept, rest = [], iter(arguments)
+def _first_fit(request: Path) -> list[str]:
+    asked: Any = read_json(request).get("command")
+    if not isinstance(asked, list) or not all(isinstance(one, str) for one in asked) or "fit" not in asked:
+        raise RunError(f"{request}: is damaged (command is not that of a fit); start the fit yourself")
+    kept, rest = [], iter(asked[asked.index("fit") :])
     for one in rest:
-        if one == "--out":
+        if one in DROPPED:
             next(rest, None)
-        elif not one.startswith("--out="):
+        elif one.partition("=")[0] not in DROPPED and not SILENCING.fullmatch(one):
             kept.append(one)
     return kept

@@ -12,7 +12,7 @@ from safegain.runs.folder import Run, open_run
 def import_decisions(folder: Path, pairs: Iterable[tuple[int | str, Any]]) -> int:
     """Write them down as decisions of the run, all or none; how many were new."""
     run = open_run(folder)
-    ledger = Ledger(run.folder)
+    ledger = Ledger(run)
     try:
         return ledger.add_all(decisions(run, pairs))
     finally:

@@ -1,20 +1,21 @@
 """Decisions in SQLite: only ever added, on the disk before anyone is told, never on top of one that was not seen.
 
 The row's version counts its decisions. Whoever decides says which version they saw; (row, version) is unique, so that
-of two who saw the same one only the first is written down.
+of two who saw the same one only the first is written down. The file may come from somebody else, with the run: nothing
+in it is believed before it is checked.
 """
 
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Literal, get_args
+from functools import cache
+from typing import Any, Literal, get_args
 
-from safegain.review.vocabulary import Label
-from safegain.runs.folder import RunError
+from safegain.review.vocabulary import Label, Vocabulary
+from safegain.runs.folder import Run, RunError
 
 FILE = "review.sqlite"
 FORMAT = 1
@@ -23,6 +24,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 SETTLED = ("accept", "keep", "other")  # those that say what the label is
 
 _SCHEMA = f"""
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS decisions (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     row INTEGER NOT NULL,
@@ -41,7 +43,9 @@ CREATE TRIGGER IF NOT EXISTS never_changed BEFORE UPDATE ON decisions
 CREATE TRIGGER IF NOT EXISTS never_removed BEFORE DELETE ON decisions
     BEGIN SELECT RAISE(ABORT, 'decisions are only ever added'); END;
 PRAGMA user_version = {FORMAT};
+COMMIT;
 """
+LONGEST_NAME = 100  # of a tab
 
 
 @dataclass(frozen=True)
@@ -68,19 +72,27 @@ class Stale(Exception):
 class Ledger:
     """The decisions of one run. `current` has the last one of each row, as of the last `refresh`."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, run: Run):
         self.current: dict[int, Decision] = {}
         self.last = 0  # the number of the last decision that is known here
-        self._file = folder / FILE
+        self._file = run.folder / FILE
+        self._n_rows, self._vocabulary = len(run.labels), Vocabulary.of(run)
+        if self._file.is_symlink() or (self._file.exists() and not self._file.is_file()):
+            raise RunError(f"{self._file}: is a link or no file; move it away")
         with self._readable():
             # Autocommit: a transaction is begun where it is needed. One thread at a time uses the connection.
             self._base = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False, timeout=10)
+            self._base.execute("PRAGMA trusted_schema = OFF")
             version = self._base.execute("PRAGMA user_version").fetchone()[0]
             if version > FORMAT:
                 raise RunError(f"{self._file}: has format {version}, this version reads {FORMAT}; install a newer one")
+            found = _shape(self._base)
+            if found and found != _own_shape():
+                raise RunError(f"{self._file}: is not a file of decisions of this version; move it away")
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
-            self._base.executescript(_SCHEMA)
+            if not found:
+                self._base.executescript(_SCHEMA)
         self.refresh()
 
     def close(self) -> None:
@@ -93,20 +105,40 @@ class Ledger:
                 "SELECT number, row, verdict, label, who, version, time FROM decisions WHERE number > ? ORDER BY 1",
                 (self.last,),
             )
-            for number, row, verdict, label, who, version, time in found:
-                known = None if label is None else json.loads(label)
-                self.current[row], self.last = Decision(row, verdict, known, who, version, time), number
+            for number, *values in found:
+                decision = self._checked(number, *values)
+                self.current[decision.row], self.last = decision, number
+
+    def _checked(self, number: int, row: Any, verdict: Any, label: Any, who: Any, version: Any, time: Any) -> Decision:
+        try:
+            known = None if label is None else json.loads(label)
+            sound = (
+                type(row) is type(version) is int
+                and 0 <= row < self._n_rows
+                and version == (self.current[row].version if row in self.current else 0) + 1
+                and verdict in VERDICTS
+                and (self._vocabulary.has(known) if verdict in SETTLED else label is None)
+                and type(who) is str
+                and len(who) <= LONGEST_NAME
+                and datetime.fromisoformat(time).tzinfo is not None
+            )
+        except (ValueError, TypeError, RecursionError):
+            sound = False
+        if not sound:
+            raise RunError(f"{self._file}: is damaged (decision {number} is none of this run); move it away")
+        return Decision(row, verdict, known, who, version, time)
 
     def rows_since(self, number: int) -> list[int]:
-        """Rows with a decision after that number."""
+        """Rows with a decision after that number, of those that are known here."""
         with self._readable():
-            found = self._base.execute("SELECT DISTINCT row FROM decisions WHERE number > ?", (number,))
-            return [row for (row,) in found]
+            known = "SELECT DISTINCT row FROM decisions WHERE number > max(?, 0) AND number <= ?"
+            return [row for (row,) in self._base.execute(known, (number, self.last))]
 
     def times(self, n: int) -> list[float]:
         """When the last `n` decisions were made, oldest first."""
         with self._readable():
-            found = self._base.execute("SELECT time FROM decisions ORDER BY number DESC LIMIT ?", (n,)).fetchall()
+            known = "SELECT time FROM decisions WHERE number BETWEEN 1 AND ? ORDER BY number DESC LIMIT ?"
+            found = self._base.execute(known, (self.last, n)).fetchall()
         return [datetime.fromisoformat(time).timestamp() for (time,) in reversed(found)]
 
     def add(self, decision: Decision) -> Decision:
@@ -166,3 +198,15 @@ class Ledger:
             raise RunError(
                 f"{self._file}: cannot be used ({error}); is the disk full, or the file not yours?"
             ) from None
+
+
+def _shape(base: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """All that a file has besides rows: a trigger or view of somebody else's would run as soon as it is used."""
+    return sorted(base.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"), key=repr)
+
+
+@cache
+def _own_shape() -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.executescript(_SCHEMA)
+        return _shape(base)

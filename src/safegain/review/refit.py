@@ -21,7 +21,7 @@ class Refit:
         # A file and not a pipe: the fit goes on when nobody reads it any more.
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "safegain", *fit.arguments],
+            [sys.executable, "-P", "-m", "safegain", *fit.arguments],  # -P: no safegain.py of the current folder
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,

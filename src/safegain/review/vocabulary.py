@@ -1,6 +1,7 @@
 """What a label may be: one of the run's classes, or any number."""
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,31 +30,34 @@ class Vocabulary:
     def label(self, code: float) -> Label | None:
         """The label of a code."""
         if self.classes is None:
-            return None if math.isnan(code) else float(code)
+            return float(code) if math.isfinite(code) else None
         return None if code < 0 else self.classes[int(code)]
 
     def chosen(self, choice: Any) -> Label:
         """What the page sends: the number of a class (so that no label passes through a browser), or a number."""
-        number = isinstance(choice, int | float) and not isinstance(choice, bool) and math.isfinite(choice)
-        if self.classes is None and number:
+        if self.classes is None and type(choice) in (int, float) and abs(choice) <= sys.float_info.max:
             return float(choice)
-        if self.classes is not None and isinstance(choice, int) and number and 0 <= choice < len(self.classes):
+        if self.classes is not None and type(choice) is int and 0 <= choice < len(self.classes):
             return self.classes[choice]
         wanted = "a number" if self.classes is None else f"the number of a class, below {len(self.classes)}"
         raise ValueError(f"label: must be {wanted}, not {choice!r}")
 
     def choice(self, label: Label) -> Any:
-        """The other way round; None for a class that the run does not have."""
+        """The other way round."""
+        return label if self.classes is None else self.classes.index(label)
+
+    def has(self, label: Any) -> bool:
+        """Whether it is a label of this run, of the right type too: True is not the class 1."""
         if self.classes is None:
-            return label
-        return self.classes.index(label) if label in self.classes else None
+            return type(label) is float and math.isfinite(label)
+        return type(label) is type(self.classes[0]) and label in self.classes
 
     def parsed(self, label: Any) -> Label:
         """A label from elsewhere, where a class may have become text."""
         if self.classes is None:
             try:
                 return float(self.chosen(float(label)))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise ValueError(f"label {label!r} is not a number") from None
         for known in self.classes:
             if str(known) == str(label):
