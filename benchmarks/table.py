@@ -65,8 +65,9 @@ def peak_of(command: list[str], folder: Path) -> int:
 
 
 def slowest_answers(run_folder: Path) -> list[float]:
-    from safegain.review import create_app
     from starlette.testclient import TestClient
+
+    from safegain.review import create_app
 
     client = TestClient(create_app(run_folder, "token", port=8000), base_url="http://127.0.0.1:8000")
     headers = {"X-Safegain-Token": "token"}
