@@ -10,6 +10,9 @@ import pytest
 from command import ENVIRONMENT, done, safegain, start
 from sklearn.datasets import load_diabetes, load_digits
 
+from safegain.runs.request import Request
+from safegain.tables import Wanted
+
 MOMENTS = 4  # of each of five fits: twenty
 
 
@@ -119,3 +122,12 @@ def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
     ended = safegain("resume", tmp_path / "run")
     assert ended.returncode == 2
     assert "is damaged" in ended.stderr
+
+
+def test_a_fit_of_several_processes_is_not_gone_on_with_by_one(tables, tmp_path):
+    (tmp_path / "run").mkdir()
+    wanted = Wanted(str(tables / "digits.csv"), "digit", "right")
+    Request(wanted, {}, 0, "auto", 2, ["fit"]).write(tmp_path / "run")
+    ended = safegain("resume", tmp_path / "run")
+    assert ended.returncode == 2
+    assert "was begun by 2 processes" in ended.stderr

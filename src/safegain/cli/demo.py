@@ -30,7 +30,7 @@ def run_demo(folder: Path, talk: Talk) -> None:
     )
     train, trusted, out = (str((folder / name).absolute()) for name in ("train.csv", "trusted.csv", "run"))
     command = ["fit", train, "--label", "digit", "--trusted", trusted, "--certify", "0.05", "--out", out]
-    request = Request(Wanted(train, "digit", trusted), {"certify": "0.05"}, 0, "auto", command)
+    request = Request(Wanted(train, "digit", trusted), {"certify": "0.05"}, 0, "auto", 1, command)
     tell_outcome(fit_table(request, folder / "run", say=talk.say, verbose=talk.progress), talk)
 
 

@@ -23,8 +23,9 @@ SETTINGS = (  # options that are arguments of the estimators
 
 def run_fit(options: Mapping[str, Any], command: Sequence[str], talk: Talk) -> None:
     """In one process any table is read; started by torchrun, each process has its share of a table of numbers."""
-    request, out = request_of(options, command), Path(options["out"])
+    out = Path(options["out"])
     with launched_group() as ranks:
+        request = request_of(options, command, ranks.size)
         if ranks.size > 1:
             from safegain.runs.shared_fitting import fit_shares
 
@@ -35,7 +36,7 @@ def run_fit(options: Mapping[str, Any], command: Sequence[str], talk: Talk) -> N
             tell_outcome(run, talk)
 
 
-def request_of(options: Mapping[str, Any], command: Sequence[str]) -> Request:
+def request_of(options: Mapping[str, Any], command: Sequence[str], processes: int) -> Request:
     kinds: dict[str, Any] = {}
     for kind in KINDS:
         for name in options[kind] or ():
@@ -56,7 +57,7 @@ def request_of(options: Mapping[str, Any], command: Sequence[str]) -> Request:
     )
     given = {name: options[name] for name in SETTINGS if options[name] is not None}
     settings = {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in given.items()}
-    return Request(wanted, settings, options["seed"], options["image_features"], list(command))
+    return Request(wanted, settings, options["seed"], options["image_features"], processes, list(command))
 
 
 def tell_outcome(run: Run, talk: Talk) -> None:

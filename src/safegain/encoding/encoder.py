@@ -107,6 +107,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array([block.name for block in self.blocks_], dtype=object)
 
+    @property
+    def n_features_in_(self) -> int:
+        return len(self.feature_names_in_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "blocks_")
 

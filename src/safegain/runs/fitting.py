@@ -49,6 +49,11 @@ def resume(folder: Path, *, say: Say, verbose: int) -> Run:
         say(f"{folder}: its fit has ended; there is nothing to go on with")
         return open_run(folder)
     request = Request.read(folder)
+    if request.processes > 1:
+        raise RunError(
+            f"{folder}: was begun by {request.processes} processes; start these again with the same command, another "
+            f"--out, and --checkpoint {folder / CHECKPOINT}"
+        )
     with locked(folder):
         return _finished(request, read_problem(request.wanted), folder, say=say, verbose=verbose)
 

@@ -17,6 +17,7 @@ class Request:
     settings: dict[str, Any]  # the estimator's arguments, as runs/settings.py reads them
     seed: int
     image_features: str
+    processes: int  # that share the fit
     command: list[str]  # arguments of `safegain` that ask the same from anywhere
 
     def write(self, folder: Path) -> None:
@@ -27,6 +28,7 @@ class Request:
             "settings": self.settings,
             "seed": self.seed,
             "image_features": self.image_features,
+            "processes": self.processes,
             "files": {str(path): _digest(path) for path in self.wanted.files},
         }
         with written(folder / REQUEST) as beside:
@@ -47,6 +49,7 @@ class Request:
                 dict(facts["settings"]),
                 int(facts["seed"]),
                 str(facts["image_features"]),
+                int(facts["processes"]),
                 list(facts["command"]),
             )
             changed = [path for path, digest in files.items() if digest != _digest(Path(path))]
