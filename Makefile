@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export SAFEGAIN_DATA ?= ../shared/data
 
-.PHONY: demo test quickstart check bench mnist reproduce board clean
+.PHONY: demo test killed quickstart check bench mnist reproduce board clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -17,6 +17,10 @@ demo: .venv/installed
 # One torch thread per worker: two workers with two threads each fight over the cores.
 test: .venv/installed
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# kill -9 at twenty random moments of five kinds of fits, in about ten minutes.
+killed: .venv/installed
+	SAFEGAIN_MOMENTS=4 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/test_killed.py
 
 # The README's quick start, line by line, in an empty folder and an environment of its own.
 quickstart:
