@@ -1048,13 +1048,18 @@ def test_a_regression_is_certified_too():
         (Certify(size=3), r"certify: size=3 sets 3 of \d+ trusted rows aside; at level 0.05 it takes at least 5"),
         (Certify(size=0.999), "some must be left to learn from"),
         (Certify(per_group=True), r"certify: per_group=True needs the group of every row"),
-        (Certify(delta=1.5), "delta: must lie between 0 and 1"),
     ],
 )
 def test_certificates_that_cannot_be(certify, message):
     X, noisy, _, trusted = digits(120, k=3)
     with pytest.raises(ValueError, match=message):
         classifier(model="softmax", certify=certify).fit(X, noisy, trusted=trusted)
+
+
+@pytest.mark.parametrize("delta", [1.5, 0, "never", True])
+def test_a_level_that_is_none(delta):
+    with pytest.raises(ValueError, match="certify: delta must be a number between 0 and 1"):
+        Certify(delta)
 
 
 def test_rows_that_cannot_be_set_aside_are_no_silent_certificate():

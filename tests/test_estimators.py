@@ -743,7 +743,7 @@ def test_callbacks_watch_and_stop(capsys):
     assert fitted.n_iter_ == 2
     assert [record["step"] for record in seen] == [0, 1, 2]
     assert "a callback asked for it" in fitted.safeness_.status
-    assert "searching" in capsys.rea.errerr().out
+    assert "searching" in capsys.readouterr().err
     classifier(n_outer=1).fit(X, noisy, trusted=trusted)
     assert capsys.readouterr() == ("", "")
 

@@ -210,7 +210,7 @@ def test_damaged_and_unusable_folders_are_named(tmp_path):
     with pytest.raises(CheckpointError, match="is damaged"):
         diabetes_fit(tmp_path)
     (tmp_path / "checkpoint.json").write_text("{")
-    with pytest.raises(CheckpointError, match=r"run\.json is damaged"):
+    with pytest.raises(CheckpointError, match=r"checkpoint\.json is damaged"):
         diabetes_fit(tmp_path)
     with pytest.raises(CheckpointError, match="cannot use"):
         diabetes_fit(tmp_path / "checkpoint.json" / "below")

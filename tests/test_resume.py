@@ -191,7 +191,7 @@ def test_damaged_stages_and_strange_folders_are_named(tmp_path, monkeypatch):
     said = tmp_path / "checkpoint.json"
     kept = said.read_text()
     said.unlink()
-    with pytest.raises(CheckpointError, match=r"no run\.json; remove it to start over"):
+    with pytest.raises(CheckpointError, match=r"no checkpoint\.json; remove it to start over"):
         fit("softmax", tmp_path)
     said.write_text(json.dumps({**json.loads(kept), "format": 99}))
     with pytest.raises(CheckpointError, match="has format 99"):
@@ -261,5 +261,8 @@ def test_a_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", refuse)
         with pytest.raises(CheckpointError, match=r"cannot use .*Read-only file system"):
-            fit("ridge", tmp_path)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "rank-0.lock"]
+            fit("ridge", tmp_path / "kept")
+    assert [file.name for file in (tmp_path / "kept").iterdir()] == ["rank-0.lock"]
+    with pytest.raises(CheckpointError, match=r"holds other files \(file\); give a folder of its own"):
+        fit("ridge", tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "kept"]
