@@ -98,7 +98,7 @@ def test_predictions_are_those_of_python(cars, tmp_path):
 def test_labels_as_table_csv_parquet_and_label_studio(cars, tmp_path):
     assert "suggested" in done("labels", cars / "run", "--top", 3)
     for name in ("l.csv", "l.parquet", "l.json"):
-        done("labels", cars / "run", "--out", tmp_path / name)
+        assert CliRunner().invoke(app, ["labels", str(cars / "run"), "--out", str(tmp_path / name)]).exit_code == 0
     table, exact = pd.read_csv(tmp_path / "l.csv"), pd.read_parquet(tmp_path / "l.parquet")
     assert table.columns.tolist() == ["row", "id", "given", "suggested", "confidence", "weight", "suspicion"]
     assert (table["given"] == exact["given"]).all()
@@ -335,6 +335,12 @@ def test_help_is_there_at_once_and_without_torch():
         assert status == 0
         seconds.append(used.ru_utime + used.ru_stime)  # other processes have no part in it
     assert min(seconds) < 0.3
+
+
+def test_a_list_of_labels_needs_no_torch():
+    script = "import sys, safegain.cli.use, safegain.report, safegain.review; print('torch' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=ENVIRONMENT)
+    assert found.stdout.strip() == "False", found.stderr
 
 
 def test_version():

@@ -11,7 +11,6 @@ import numpy as np
 
 from safegain.atomic import written
 from safegain.cli.talk import Talk
-from safegain.runs.fitting import encoding_of
 from safegain.runs.folder import Run, RunError, open_run
 from safegain.tables import BadFile, print_table, read_rows, write_table
 from safegain.tables.label_studio import to_tasks
@@ -21,6 +20,8 @@ COLUMNS = ("row", "id", "given", "suggested", "confidence", "weight", "suspicion
 
 
 def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, talk: Talk) -> None:
+    from safegain.runs.fitting import encoding_of
+
     run = _with_columns(folder)
     rows = read_rows(table, run.facts["columns"], id=id)
     model = _loaded(run, table)
@@ -69,6 +70,7 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
 def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], talk: Talk) -> bool:
     from safegain.report import write_report
     from safegain.runs.digest import refused
+    from safegain.runs.fitting import encoding_of
 
     run = _with_columns(folder)
     rows = read_rows(fresh, run.facts["columns"], label=run.facts["label"], group=group, **_labels_as(run))
