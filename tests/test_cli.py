@@ -441,7 +441,7 @@ def test_a_fit_that_fails_takes_nothing_of_others_with_it(cars, tmp_path, monkey
         (tmp_path / "out" / "letter.txt").write_text("dear")
         raise ValueError("some input is wrong")
 
-    monkeypatch.setattr("safegain.runs.fitting._finished", fails)
+    monkeypatch.setattr("safegain.runs.fitting.facts_of_rows", fails)
     ended = CliRunner().invoke(app, ["fit", *map(str, fit_cars(cars)), "--out", str(tmp_path / "out")])
     assert ended.exit_code == 2
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["letter.txt"]

@@ -9,7 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,7 @@ Say = Callable[[str], None]
 def fit_table(request: Request, folder: Path, *, say: Say, verbose: int) -> Run:
     """Fit what is asked for, and leave a finished run in `folder`, which must not hold anything yet."""
     check_empty(folder)
-    problem = read_problem(request.wanted)
-    make_estimator(problem.task, request.settings)  # what is wrong with it is said before anything is written
-    with claimed(folder):
-        request.write(folder)
-        return _finished(request, problem, folder, say=say, verbose=verbose)
+    return _fit(request, folder, claimed(folder), say=say, verbose=verbose)
 
 
 def resume(folder: Path, *, say: Say, verbose: int) -> Run:
@@ -54,44 +50,47 @@ def resume(folder: Path, *, say: Say, verbose: int) -> Run:
             f"{folder}: was begun by {request.processes} processes; start these again with the same command, another "
             f"--out, and --checkpoint {folder / CHECKPOINT}"
         )
-    with locked(folder):
-        return _finished(request, read_problem(request.wanted), folder, say=say, verbose=verbose)
+    return _fit(request, folder, locked(folder), say=say, verbose=verbose)
 
 
-def _finished(request: Request, problem: Problem, folder: Path, *, say: Say, verbose: int) -> Run:
+def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *, say: Say, verbose: int) -> Run:
+    """What is wrong with the input is said before the folder is claimed and anything is written."""
     began = time.perf_counter()
+    wanted, settings = request.wanted, {"checkpoint": folder / CHECKPOINT, **request.settings}
+    problem = read_problem(wanted)
+    estimator = make_estimator(problem.task, settings, verbose=verbose, random_state=request.seed)
     for note in problem.notes:
         say(note)
     encoder, X = _encoded(request, problem)
-    _check_twins(X, problem, request.wanted)
-    wanted, y, trusted, groups = request.wanted, problem.y, problem.trusted, problem.groups
+    _check_twins(X, problem, wanted)
+    y, trusted, groups, ids = problem.y, problem.trusted, problem.groups, problem.ids
     facts = _facts_of(request, problem)
-    ids, task = problem.ids, problem.task
     del problem  # the table is read again when rows are shown: it need not lie in memory while the fit goes on
     pa.default_memory_pool().release_unused()
-    settings = {"checkpoint": folder / CHECKPOINT, **request.settings}
-    estimator = make_estimator(task, settings, verbose=verbose, random_state=request.seed)
-    estimator.fit(X, y, trusted=trusted, groups=groups)
-    estimator.set_params(checkpoint=None, verbose=0)  # which were this fit's, and are not the model's
-    rows = facts_of_rows(estimator, X)
-    chosen = choose_examples(rows)
-    neighbours = nearest_trusted(X, chosen, np.flatnonzero(rows["trusted"].to_numpy()))
-    del X  # before the table is read again
-    examples = _shown(np.union1d(chosen, neighbours["neighbour"]), wanted)
-    write_run(
-        folder,
-        estimator,
-        rows=rows,
-        encoder=encoder,
-        problem_facts=facts,
-        ids=ids,
-        groups=groups,
-        examples=examples,
-        neighbours=neighbours,
-        seconds=time.perf_counter() - began,
-    )
-    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-    write_report(folder)
+    with claim:
+        if not (folder / REQUEST).exists():
+            request.write(folder)
+        estimator.fit(X, y, trusted=trusted, groups=groups)
+        estimator.set_params(checkpoint=None, verbose=0)  # which were this fit's, and are not the model's
+        rows = facts_of_rows(estimator, X)
+        chosen = choose_examples(rows)
+        neighbours = nearest_trusted(X, chosen, np.flatnonzero(rows["trusted"].to_numpy()))
+        del X  # before the table is read again
+        examples = _shown(np.union1d(chosen, neighbours["neighbour"]), wanted)
+        write_run(
+            folder,
+            estimator,
+            rows=rows,
+            encoder=encoder,
+            problem_facts=facts,
+            ids=ids,
+            groups=groups,
+            examples=examples,
+            neighbours=neighbours,
+            seconds=time.perf_counter() - began,
+        )
+        shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+        write_report(folder)
     return open_run(folder)
 
 
@@ -110,8 +109,8 @@ def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarr
 
 def _check_twins(X: np.ndarray, problem: Problem, wanted: Wanted) -> None:
     """Trusted rows that are also among the doubtful ones are no longer new to a model that learned from these."""
-    added = np.arange(len(X)) >= problem.n_train
-    if wanted.id is None and (twins := repeated(digests(X[added]), digests(X[~added]))):
+    train, added = X[: problem.n_train], X[problem.n_train :]
+    if wanted.id is None and (twins := repeated(digests(added), digests(train))):
         raise BadFile(
             f"{wanted.trusted}: {len(twins)} of its rows ({problem.table.place(problem.n_train + twins[0])} first) are "
             "also in the training file with a doubtful label; name a column that identifies rows by --id, or take them "
