@@ -22,5 +22,5 @@ def safegain(*words: object, processes: int = 1, folder: Path | None = None) -> 
 def done(*words: object, **how: object) -> str:
     """Standard output of a command that must not fail."""
     ended = safegain(*words, **how)
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout

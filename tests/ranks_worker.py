@@ -91,8 +91,11 @@ def main() -> None:
         except Exception as error:
             (folder / f"{case}.{rank}.error").write_text(f"{type(error).__name__}: {error}")
             raise SystemExit(1) from error
-    dist.barrier()  # a process that leaves early may take its peers' threads with it
+    dist.barrier()
     dist.destroy_process_group()
+    threads = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+    if any("gloo" in name for name in threads):  # they may abort the process when Python ends
+        raise SystemExit(f"the group is destroyed, but its threads go on: {threads}")
 
 
 if __name__ == "__main__":

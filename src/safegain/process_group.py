@@ -20,7 +20,7 @@ def launched_group() -> Iterator[Ranks]:
         dist.init_process_group("gloo", timeout=ANSWER_WITHIN)
     try:
         yield (ranks := current_ranks())
-        ranks.count(1)  # all are done: a process that leaves early may take its peers' threads with it
+        ranks.count(1)  # all are done: nobody waits for one that has left
     finally:
         if launched:
             dist.destroy_process_group()

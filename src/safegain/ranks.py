@@ -10,6 +10,10 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
+
+# Its functions keep the group that is there when it is imported: torch imports it in the middle of a fit, and a group
+# that cannot be destroyed may abort its process at the end.
+import torch.distributed.nn.functional
 from torch import Tensor
 
 Thing = TypeVar("Thing")
