@@ -10,14 +10,16 @@ from sklearn.linear_model import Ridge
 from tests.problems import make_problem
 
 import safegain.auto_regression
+import safegain.residual_evidence
 import safegain.residual_space
 import safegain.training
 from safegain import PGSRegressor
-from safegain.auto_regression import REFERENCES, STRUCTURED, _cross_validated, _stack, _standings, auto_regression
+from safegain.auto_regression import REFERENCES, STRUCTURED, _cross_validated, _standings, auto_regression
 from safegain.configure import Inner, make_model
 from safegain.hypergradient import Cholesky
 from safegain.inputs import fit_inputs
 from safegain.outer import search
+from safegain.residual_evidence import stacked_rows
 from safegain.residual_space import Curve, ResidualCurve
 from safegain.row_sources import Joined
 from safegain.safeness import Bootstrap
@@ -272,7 +274,7 @@ def test_rows_without_a_label(missing):
 def test_compared_rows_are_not_seen_before():
     X, y, _, _ = made_up()
     data, settings = problem_of(X, y, 300, 60)
-    stacked = _stack(data, settings, np.random.RandomState(0), torch.Generator().manual_seed(0))
+    stacked = stacked_rows(data, settings, np.random.RandomState(0), torch.Generator().manual_seed(0))
     fold = torch.arange(60) < 12
 
     def first_curve(stacked):
@@ -383,9 +385,9 @@ def test_many_rows_are_read_where_they_are(monkeypatch):
     X, y, trusted = X[:360], y[:360], (rows >= 120) & (rows % 4 == 0)
     whole = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
     monkeypatch.setattr(safegain.training, "MOST_KEPT", 100)
-    joined, plain = [], safegain.auto_regression.join_rows
+    joined, plain = [], safegain.residual_evidence.join_rows
     monkeypatch.setattr(
-        safegain.auto_regression, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1]
+        safegain.residual_evidence, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1]
     )
     found = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
     weak = [each.parts[0] for each in joined if isinstance(each, Joined)]

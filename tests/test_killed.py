@@ -83,6 +83,20 @@ def test_a_killed_fit_ends_as_if_nothing_had_happened(tables, tmp_path, name):
         assert not (run / "checkpoint").exists()
 
 
+def test_a_fit_killed_between_its_last_files_is_tidied(tables, tmp_path):
+    run = tmp_path / "run"
+    options = ["--label", "progression", "--trusted", "right", "--search-space", "free", "--n-outer", 1, "--out", run]
+    done("fit", tables / "diabetes.csv", *options)
+    (run / "checkpoint").mkdir()
+    (run / "report.html").rename(run / ".report.html.0badcafe.part")
+    kept = (run / "run.json").read_bytes()
+    assert "has ended" in safegain("resume", run).stderr
+    assert (run / "report.html").exists()
+    assert not (run / "checkpoint").exists()
+    assert not list(run.glob(".*.part"))
+    assert (run / "run.json").read_bytes() == kept
+
+
 def killed_in(seconds, words):
     """Whether the command was still at work when it was killed."""
     process = subprocess.Popen(start(*words), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -37,6 +37,7 @@ from safegain import (
 )
 from safegain.bounded_losses import BoundedLoss
 from safegain.certificate import Certificate
+from safegain.encoding import TableEncoder
 from safegain.issues import suspicions
 from safegain.row_sources import ArrayRows
 from safegain.runs import RunError, effect, facts, open_run
@@ -61,21 +62,6 @@ def rows(n=200, d=4, seed=0):
     return X, (X[:, 0] + 0.3 * random.normal(size=n) > 0).astype(int), wrong, np.arange(n) >= n - n // 2
 
 
-def finished(estimator):
-    """The attributes that the comparison of a fit leaves behind, where this version's `fit` leaves none."""
-    if "references_" not in vars(estimator):
-        estimator.references_ = {"raw": estimator.raw_model_, estimator.reference_: estimator.reference_model_}
-        numbers = np.flatnonzero(estimator.held_out_)
-        names = np.array([estimator.reference_, "new"], object)
-        random = np.random.default_rng(0)
-        table = {"row": np.tile(numbers, 2), "model": np.repeat(names, len(numbers))}
-        table["loss"] = random.random(2 * len(numbers))
-        if estimator._labels.classes is not None:
-            table["mistake"] = random.random(2 * len(numbers)) < 0.4
-        estimator.comparison_ = pd.DataFrame(table)
-    return estimator
-
-
 def fitted(kind="softmax", names=(0, 1), X=None, missing=(), **parameters):
     own, y, wrong, trusted = rows()
     labels = np.array(names)[np.where(wrong & ~trusted, 1 - y, y)]
@@ -84,7 +70,7 @@ def fitted(kind="softmax", names=(0, 1), X=None, missing=(), **parameters):
         labels[: len(missing)] = missing
     X = own if X is None else X(own)
     parameters = {"reference": "raw", "random_state": 0, **parameters}
-    return finished(PGSClassifier(kind, **parameters).fit(X, labels, trusted=trusted)), X
+    return PGSClassifier(kind, **parameters).fit(X, labels, trusted=trusted), X
 
 
 def fitted_numbers(kind="ridge", X=None, missing=0, **parameters):
@@ -93,7 +79,7 @@ def fitted_numbers(kind="ridge", X=None, missing=0, **parameters):
     y[:missing] = np.nan
     X = own if X is None else X(own)
     parameters = {"reference": "raw", "random_state": 0, **parameters}
-    return finished(PGSRegressor(kind, **parameters).fit(X, y, trusted=trusted)), X
+    return PGSRegressor(kind, **parameters).fit(X, y, trusted=trusted), X
 
 
 def frame(X):
@@ -246,16 +232,14 @@ def test_a_module_of_the_users_lends_its_code_and_takes_its_numbers_from_the_fol
 
 
 def test_a_run_over_a_table_is_a_pipeline_that_begins_with_its_encoder(tmp_path):
-    encoder_type = pytest.importorskip("safegain.encoding").TableEncoder
     own, y, wrong, trusted = rows()
     table = pd.DataFrame(
         {"age": own[:, 0], "pay": own[:, 1], "town": np.array(["Ulm", "Bonn"])[(own[:, 2] > 0).astype(int)]}
     )
-    encoder = encoder_type({"age": "number", "pay": "number", "town": "category"}).fit(table)
+    encoder = TableEncoder({"age": "number", "pay": "number", "town": "category"}).fit(table)
     X = encoder.transform(table)
-    estimator = finished(
-        PGSClassifier("softmax", random_state=0).fit(X, np.where(wrong & ~trusted, 1 - y, y), trusted=trusted)
-    )
+    noisy = np.where(wrong & ~trusted, 1 - y, y)
+    estimator = PGSClassifier("softmax", random_state=0).fit(X, noisy, trusted=trusted)
     write_run(tmp_path, estimator, rows=facts_of_rows(estimator, X), encoder=encoder)
     loaded = load(tmp_path)
     assert list(loaded.named_steps) == ["encoder", "model"]
@@ -342,7 +326,7 @@ def test_many_rows_are_written_in_row_groups(tmp_path):
     random = np.random.default_rng(0)
     X, trusted = random.normal(size=(n, 1)), np.arange(n) < 200
     y = np.where(random.random(n) < 0.9, X[:, 0] > 0, X[:, 0] < 0)
-    estimator = finished(PGSClassifier("softmax", search_space="free", n_outer=1).fit(X, y, trusted=trusted))
+    estimator = PGSClassifier("softmax", search_space="free", n_outer=1).fit(X, y, trusted=trusted)
     estimator.save(tmp_path, X)
     assert pq.ParquetFile(tmp_path / "labels-1-of-1.parquet").num_row_groups == 2
     loaded = load(tmp_path)
@@ -555,7 +539,7 @@ def test_processes_write_their_own_rows_into_one_run(tmp_path):
     groups = np.array(["a", "b", "c"])[np.arange(400) % 3]
     order = np.random.default_rng(0).permutation(400)  # both processes have weak and trusted rows
     X, noisy, trusted, groups = X[order], noisy[order], trusted[order], groups[order]
-    alone = finished(PGSClassifier("softmax", random_state=0, **FREE).fit(X, noisy, trusted=trusted))
+    alone = PGSClassifier("softmax", random_state=0, **FREE).fit(X, noisy, trusted=trusted)
 
     def work(ranks):
         half = slice(0, 150) if ranks.rank == 0 else slice(150, 400)

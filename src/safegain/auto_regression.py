@@ -12,36 +12,29 @@ is kept is the mean of the folds' curves. Where it is a descent there is one fol
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import torch
-from scipy.stats import fisher_exact
 from torch import Tensor
 
-from safegain.checkpoint import Checkpoint, Kept, Tensors
-from safegain.configure import make_engine, make_solver
-from safegain.hypergradient import Engine
-from safegain.inputs import Rows, join_rows
-from safegain.losses import SquaredError
+from safegain.checkpoint import Checkpoint, Kept
 from safegain.lower import LowerLevel
 from safegain.measures import task_measure
 from safegain.outer import Callback, Ended, Record, search
-from safegain.residual_space import Curve, OnCurve, ResidualCurve
+from safegain.residual_evidence import ResidualEvidence, Stacked, residual_evidence, stacked_rows
+from safegain.residual_space import Curve, OnCurve
 from safegain.safeness import Requirement
 from safegain.search_space import Point
 from safegain.selection import Candidate, SafenessReport, Selection, SetMargin, Standing
 from safegain.solvers import Solver
 from safegain.stages import Stages, Watch
-from safegain.training import Compared, Data, Outcome, Settings, streams
+from safegain.training import Compared, Data, Outcome, Settings
 from safegain.upper import UpperLevel
 
 REFERENCES = ("raw", "raw+trusted", "trusted")
 STRUCTURED = "structured"
 LATER_STAGES = ("evidence", "references", "refit")  # after the folds
 FOLDS = 5  # of the trusted rows, for the comparison
-EVIDENCE_FOLDS = 3  # of all rows, for the residuals
-EVIDENCE_ROUNDS = 3  # of reweighting, at most
 STARTS = tuple(
     curve.parameters
     for curve in (
@@ -55,9 +48,6 @@ STARTS = tuple(
     )
 )
 STEPS, RATE = 5, 0.02  # a longer search fits the judging rows: docs/decisions/0007
-FAR, DOUBT = 2.0, 0.05  # errors of the trusted rows; level of the test
-LEAST_ALPHA = 1e-9  # a few trusted rows must be able to be fitted alone
-LEAST_SCALE = 1e-6  # of standardised labels, for rows that are fitted exactly
 
 
 @dataclass(frozen=True)
@@ -121,13 +111,13 @@ def auto_regression(
     if reference not in (*REFERENCES, "best"):
         raise ValueError(f"reference: must be one of {[*REFERENCES, 'best']}, got {reference!r}")
     generator = torch.Generator().manual_seed(random.randint(2**31))
-    stacked = _stack(data, settings, random, generator)
+    stacked = stacked_rows(data, settings, random, generator)
     folds = _comparison_folds(data, stacked.solver, random)
     stages = Stages(len(folds) + len(LATER_STAGES), random, generator, checkpoint, watch)
     losses, curves, history = _cross_validated(stacked, folds, stages, callbacks)
     everyone = torch.ones(stacked.n_trusted, dtype=torch.bool)
-    made = stages.tensors("evidence", lambda: _evidence(stacked, everyone, random).tensors)
-    evidence, parameters = _Evidence.from_tensors(stacked, everyone, made), torch.stack(curves).mean(dim=0)
+    made = stages.tensors("evidence", lambda: residual_evidence(stacked, everyone, random).tensors)
+    evidence, parameters = ResidualEvidence.from_tensors(stacked, everyone, made), torch.stack(curves).mean(dim=0)
     doubted = evidence.doubts_labels
     standings, best = _standings(losses, folds, len(REFERENCES) if doubted else REFERENCES.index("trusted"))
     if not np.isfinite(standings["raw"]):
@@ -161,118 +151,8 @@ def auto_regression(
     )
 
 
-@dataclass(frozen=True)
-class _Stacked:
-    """Weak rows, then trusted rows, and what trains on them. Which rows are left out is a matter of weights."""
-
-    lower: LowerLevel
-    base: Tensor  # (n + nt,) labels; 0 where there is none
-    labelled: Tensor  # (n,)
-    solver: Solver
-    engine: Engine
-    settings: Settings
-    theta: Tensor  # where a descent starts
-    weak: Rows  # as the user has them
-    trusted: Rows
-
-    @property
-    def n_weak(self) -> int:
-        return len(self.labelled)
-
-    @property
-    def n_trusted(self) -> int:
-        return len(self.base) - self.n_weak
-
-    def with_trusted(self, rows: Tensor) -> Any:
-        """Weak rows and the trusted rows of these numbers, as the model takes them."""
-        return self.settings.inputs.rows(_joined([self.weak, self.trusted[rows.numpy()]], self.settings))
-
-    def fit(self, w: Tensor, shifts: Tensor | None = None, base: Tensor | None = None) -> Tensor:
-        """Theta for row weights that are scaled to mean 1: rows of weight 0 neither raise alpha nor slow a descent."""
-        lower = self.lower if base is None else replace(self.lower, base=base)
-        shifts = torch.zeros_like(w) if shifts is None else shifts
-        return self.solver.solve(lower, w / w.mean(), shifts, start=self.theta).theta
-
-    def predict(self, theta: Tensor) -> Tensor:
-        return self.lower.model.outputs(theta, self.lower.X)[:, 0]
-
-    def weights(self, weak: float, trusted: Tensor) -> Tensor:
-        """The weight `weak` for labelled weak rows and 1 for the `trusted` rows  # (n + nt,)"""
-        return torch.cat([weak * self.labelled, trusted]).to(self.base.dtype)
-
-
-@dataclass(frozen=True)
-class _Evidence:
-    """Residuals that use no label of a trusted row outside `seen`."""
-
-    stacked: _Stacked
-    seen: Tensor  # (nt,) bool
-    predicted: Tensor  # (n + nt,) each by a fit without that row
-    scale: float  # root mean square of the seen trusted rows' residuals
-
-    @property
-    def tensors(self) -> Tensors:
-        return {"predicted": self.predicted, "scale": torch.tensor(self.scale, dtype=torch.float64)}
-
-    @classmethod
-    def from_tensors(cls, stacked: _Stacked, seen: Tensor, tensors: Tensors) -> "_Evidence":
-        return cls(stacked, seen, tensors["predicted"], float(tensors["scale"]))
-
-    @property
-    def residual(self) -> Tensor:
-        return self.stacked.base - self.predicted
-
-    @property
-    def base(self) -> Tensor:
-        labelled = torch.cat([self.stacked.labelled, torch.ones_like(self.seen)])
-        return torch.where(labelled, self.stacked.base, self.predicted)
-
-    @property
-    def doubts_labels(self) -> bool:
-        """Weak rows are far off more often than trusted rows: Fisher's exact test."""
-        far, n = self.residual.abs() > FAR * self.scale, self.stacked.n_weak
-        groups = [far[:n][self.stacked.labelled], far[n:][self.seen]]
-        counts = [[int(group.sum()), int((~group).sum())] for group in groups]
-        return bool(fisher_exact(counts, alternative="greater").pvalue < DOUBT)
-
-    def space(self, origin: Tensor, trusted: Tensor | None = None) -> ResidualCurve:
-        """Over the weak rows and the trusted rows of these numbers, or all of them."""
-        n, settings = self.stacked.n_weak, self.stacked.settings
-        residual = self.residual if trusted is None else torch.cat([self.residual[:n], self.residual[n:][trusted]])
-        return ResidualCurve(residual, self.scale, self.stacked.labelled, settings.eps1, settings.eps2, origin)
-
-    def refit(self, point: OnCurve) -> Tensor:
-        w = torch.cat([point.w[: self.stacked.n_weak], point.w[self.stacked.n_weak :] * self.seen])
-        return self.stacked.fit(w, point.Q, self.base)
-
-
-def _evidence(stacked: _Stacked, seen: Tensor, random: np.random.RandomState) -> _Evidence:
-    """Least squares on all rows, on trusted rows, and reweighted by Cauchy's weights: the best for the trusted rows."""
-    n = stacked.n_weak
-    fold = torch.zeros(len(stacked.base), dtype=torch.int64)
-    for group in (stacked.labelled.nonzero()[:, 0], n + seen.nonzero()[:, 0]):  # each in every fold, if they are enough
-        fold[group] = torch.from_numpy(random.permutation(len(group)) % EVIDENCE_FOLDS)
-
-    def cross_fitted(w: Tensor) -> _Evidence:
-        predicted = torch.empty_like(w)
-        for k in range(EVIDENCE_FOLDS):
-            predicted[fold == k] = stacked.predict(stacked.fit(torch.where(fold == k, 0, w)))[fold == k]
-        error = (stacked.base - predicted)[n:][seen].double().square().mean().sqrt()
-        return _Evidence(stacked, seen, predicted, max(float(error), LEAST_SCALE))
-
-    levels = (1.0, 0.0) if seen.sum() > 1 else (1.0,)  # one trusted row leaves none when its fold is left out
-    best = min((cross_fitted(stacked.weights(level, seen)) for level in levels), key=lambda each: each.scale)
-    for _ in range(EVIDENCE_ROUNDS):
-        w = stacked.weights(1.0, seen)
-        w[:n] /= 1 + (best.residual[:n] / (2 * best.scale)).square()
-        if not (found := cross_fitted(w)).scale < best.scale:
-            break
-        best = found
-    return best
-
-
 def _search(
-    evidence: _Evidence, random: np.random.RandomState, callbacks: Sequence[Callback]
+    evidence: ResidualEvidence, random: np.random.RandomState, callbacks: Sequence[Callback]
 ) -> tuple[Tensor, list[Record]]:
     """From the best of the starts, with either half of the seen trusted rows as judges: the mean of the two curves."""
     stacked = evidence.stacked
@@ -306,7 +186,7 @@ def _search(
 class _Contest:
     """Weak rows and `training` rows make the lower level, `judging` rows the upper: numbers of trusted rows."""
 
-    evidence: _Evidence
+    evidence: ResidualEvidence
     judging: Tensor
     training: Tensor
 
@@ -329,7 +209,7 @@ class _Contest:
         return Candidate(None, theta, point, self.upper.losses(theta))
 
 
-def _references(stacked: _Stacked, seen: Tensor) -> dict[str, Tensor]:
+def _references(stacked: Stacked, seen: Tensor) -> dict[str, Tensor]:
     return {
         "raw": stacked.fit(stacked.weights(1.0, torch.zeros_like(seen))),
         "raw+trusted": stacked.fit(stacked.weights(1.0, seen)),
@@ -338,7 +218,7 @@ def _references(stacked: _Stacked, seen: Tensor) -> dict[str, Tensor]:
 
 
 def _cross_validated(
-    stacked: _Stacked, folds: list[Tensor], stages: Stages, callbacks: Sequence[Callback]
+    stacked: Stacked, folds: list[Tensor], stages: Stages, callbacks: Sequence[Callback]
 ) -> tuple[Tensor, list[Tensor], list[Record]]:
     """Losses of references and refit on the trusted rows that a fold hides  # (4, nt); the curves; the searches."""
     losses = torch.full((len(REFERENCES) + 1, stacked.n_trusted), torch.nan, dtype=torch.float64)
@@ -351,8 +231,8 @@ def _cross_validated(
     return losses, curves, history
 
 
-def _fold(stacked: _Stacked, unseen: Tensor, random: np.random.RandomState, callbacks: Sequence[Callback]) -> Kept:
-    evidence = _evidence(stacked, ~unseen, random)
+def _fold(stacked: Stacked, unseen: Tensor, random: np.random.RandomState, callbacks: Sequence[Callback]) -> Kept:
+    evidence = residual_evidence(stacked, ~unseen, random)
     parameters, records = _search(evidence, random, callbacks)
     refit = evidence.refit(evidence.space(parameters).point((parameters,)))
     errors = [
@@ -384,33 +264,6 @@ def _status(refits: bool, doubted: bool, reference: str, structured: float, floo
         )
     reason = f"on {rows} the refit was no better" if doubted else "weak labels are not visibly worse than trusted ones"
     return f"Fell back: {reason}, so this is the reference itself, trained on {told[reference]}."
-
-
-def _stack(data: Data, settings: Settings, random: np.random.RandomState, generator: torch.Generator) -> _Stacked:
-    trusted, y_trusted = data.X_search, data.y_search
-    if data.X_rank is not None and data.y_rank is not None:
-        trusted, y_trusted = join_rows([trusted, data.X_rank]), torch.cat([y_trusted, data.y_rank])
-    y = torch.cat([data.y, y_trusted]).to(settings.inputs.dtype)
-    X = settings.inputs.rows(_joined([data.X, trusted], settings))
-    labelled = ~torch.isnan(y)
-    base = torch.where(labelled, y, 0)
-    lower = LowerLevel(settings.model, SquaredError(), X, base, max(settings.alpha, LEAST_ALPHA))
-    theta = settings.model.init(generator)
-    solver = make_solver(
-        settings.inner,
-        lower,
-        labelled / labelled.to(base.dtype).mean(),
-        torch.zeros_like(base),
-        theta,
-        seed=random.randint(2**31),
-    )
-    engine = make_engine(settings.engine, settings.model, solver)
-    return _Stacked(lower, base, labelled[: len(data.y)], solver, engine, settings, theta, data.X, trusted)
-
-
-def _joined(parts: list[Rows], settings: Settings) -> Rows:
-    n = sum(part.shape[0] for part in parts)
-    return join_rows(parts, streamed=streams(n, settings.inputs.linear))
 
 
 def _comparison_folds(data: Data, solver: Solver, random: np.random.RandomState) -> list[Tensor]:

@@ -11,6 +11,7 @@ from safegain.process_group import launched_group
 from safegain.runs.fitting import fit_table
 from safegain.runs.folder import REPORT, Run
 from safegain.runs.request import Request
+from safegain.runs.words import judged
 from safegain.tables import Wanted
 
 KINDS = ("number", "category", "text", "image")
@@ -69,7 +70,7 @@ def tell_outcome(run: Run, talk: Talk) -> None:
         found = f"{found} {certified}"
     lines = [
         found,
-        _judged(facts),
+        judged(facts),
         "",
         f"  {run.folder / REPORT}",
         f"  safegain labels {folder}",
@@ -77,10 +78,3 @@ def tell_outcome(run: Run, talk: Talk) -> None:
     ]
     names = ("verdict", "certificate", "models", "rows", "n_suspicious", "seconds")
     talk.tell("\n".join(lines), {"run": str(run.folder), **{name: facts[name] for name in names}})
-
-
-def _judged(facts: Mapping[str, Any]) -> str:
-    if facts["verdict"]["outcome"] == "fell back":
-        return "The labels were not judged: the model that you have takes them as they are."
-    doubted, weak = facts["n_suspicious"], facts["rows"]["weak"]
-    return f"{doubted:,} of {weak:,} doubtful labels are more likely wrong than right."

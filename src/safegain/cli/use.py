@@ -1,7 +1,6 @@
 """What a finished run is used for: predictions, the list of suspicious labels, certificates on fresh rows."""
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +11,8 @@ import numpy as np
 from safegain.atomic import written
 from safegain.cli.talk import Talk
 from safegain.runs.folder import Run, RunError, open_run
-from safegain.tables import BadFile, print_table, read_rows, write_table
+from safegain.runs.words import judged
+from safegain.tables import BadFile, Table, print_table, read_rows, write_table
 from safegain.tables.label_studio import to_tasks
 
 ON_SCREEN = 20
@@ -20,20 +20,16 @@ COLUMNS = ("row", "id", "given", "suggested", "confidence", "weight", "suspicion
 
 
 def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, talk: Talk) -> None:
-    from safegain.runs.fitting import encoding_of
-
     run = _with_columns(folder)
     rows = read_rows(table, run.facts["columns"], id=id)
-    model = _loaded(run, table)
-    with encoding_of(rows.table):
-        X = model.encoder.transform(rows.table.columns)
+    estimator, X = _loaded(run, rows.table)
     names: dict[str, Any] = {"row": np.arange(rows.table.n_rows)}
     if rows.ids is not None:
         names["id"] = rows.ids
-    names["prediction"] = model.estimator.predict(X)
+    names["prediction"] = estimator.predict(X)
     if run.facts["task"] == "classes":
-        probabilities = model.estimator.predict_proba(X)
-        names |= {f"p({name})": probabilities[:, i] for i, name in enumerate(model.estimator.classes_)}
+        probabilities = estimator.predict_proba(X)
+        names |= {f"p({name})": probabilities[:, i] for i, name in enumerate(estimator.classes_)}
     if out is None:
         stream = BytesIO()
         print_table(names, stream, as_json=talk.json)
@@ -51,6 +47,8 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
         if talk.json:
             talk.tell("", shown.to_dict("records"))
             return
+        if shown.empty:
+            talk.say(judged(run.facts))
         few = shown.head(top or ON_SCREEN)
         talk.table(few.columns.tolist(), few.itertuples(index=False))
         if len(few) < len(shown):
@@ -70,17 +68,14 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
 def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], talk: Talk) -> bool:
     from safegain.report import write_report
     from safegain.runs.digest import refused
-    from safegain.runs.fitting import encoding_of
 
     run = _with_columns(folder)
     rows = read_rows(fresh, run.facts["columns"], label=run.facts["label"], group=group, **_labels_as(run))
-    model = _loaded(run, fresh)
-    with encoding_of(rows.table):
-        X = model.encoder.transform(rows.table.columns)
+    estimator, X = _loaded(run, rows.table)
     if seen := refused(run, X):
         place = rows.table.place(seen[0])
         raise BadFile(f"{fresh}: {len(seen)} rows ({place} first) were in the fit; a certificate needs fresh ones")
-    certificate = model.estimator.certify(X, rows.y, groups=rows.groups, **claims)
+    certificate = estimator.certify(X, rows.y, groups=rows.groups, **claims)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     facts = {**certificate.as_dict(), "file": str(fresh), "created": created}
     with written(run.next_certificate) as beside:
@@ -88,12 +83,6 @@ def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, 
     write_report(folder)
     talk.tell(str(certificate), facts)
     return certificate.certified
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    encoder: Any
-    estimator: Any
 
 
 def _labels_as(run: Run) -> dict[str, Any]:
@@ -109,9 +98,12 @@ def _with_columns(folder: Path) -> Run:
     return run
 
 
-def _loaded(run: Run, table: Path) -> _Loaded:
-    """The model, with an encoder that looks for pictures beside the new table."""
+def _loaded(run: Run, table: Table) -> tuple[Any, np.ndarray]:
+    """The estimator, and the table's rows as it takes them; pictures are looked for beside the table."""
+    from safegain.runs.fitting import encoding_of
     from safegain.runs.loading import load
 
     steps = load(run.folder).named_steps
-    return _Loaded(steps["encoder"].set_params(folder=str(table.absolute().parent)), steps["model"])
+    encoder = steps["encoder"].set_params(folder=str(table.path.absolute().parent))
+    with encoding_of(table):
+        return steps["model"], encoder.transform(table.columns)

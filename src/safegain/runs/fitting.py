@@ -21,7 +21,7 @@ from safegain.checkpoint import CheckpointError
 from safegain.encoding import EncodingError, TableEncoder, thumbnail
 from safegain.report import write_report
 from safegain.runs.digest import digests, repeated
-from safegain.runs.folder import FACTS, REQUEST, Run, RunError, open_run
+from safegain.runs.folder import FACTS, REPORT, REQUEST, Run, RunError, open_run
 from safegain.runs.request import Request
 from safegain.runs.saving import facts_of_rows, write_run
 from safegain.runs.settings import make_estimator
@@ -42,6 +42,9 @@ def fit_table(request: Request, folder: Path, *, say: Say, verbose: int) -> Run:
 def resume(folder: Path, *, say: Say, verbose: int) -> Run:
     """Go on with a fit that was killed; a run that had ended is as it was."""
     if (folder / FACTS).exists():
+        if (folder / CHECKPOINT).exists() or not (folder / REPORT).exists():  # it was killed right there
+            with locked(folder):
+                _tidy(folder)
         say(f"{folder}: its fit has ended; there is nothing to go on with")
         return open_run(folder)
     request = Request.read(folder)
@@ -89,9 +92,17 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
             neighbours=neighbours,
             seconds=time.perf_counter() - began,
         )
-        shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-        write_report(folder)
+        _tidy(folder)
     return open_run(folder)
+
+
+def _tidy(folder: Path) -> None:
+    """What is left to do once run.json is there: a report, and no trace of how it came about."""
+    if not (folder / REPORT).exists():
+        write_report(folder)
+    for left in folder.glob(".*.part"):
+        left.unlink()
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
 
 
 def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarray]:
@@ -110,7 +121,7 @@ def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarr
 def _check_twins(X: np.ndarray, problem: Problem, wanted: Wanted) -> None:
     """Trusted rows that are also among the doubtful ones are no longer new to a model that learned from these."""
     train, added = X[: problem.n_train], X[problem.n_train :]
-    if wanted.id is None and (twins := repeated(digests(added), digests(train))):
+    if wanted.id is None and len(added) and (twins := repeated(digests(added), digests(train))):
         raise BadFile(
             f"{wanted.trusted}: {len(twins)} of its rows ({problem.table.place(problem.n_train + twins[0])} first) are "
             "also in the training file with a doubtful label; name a column that identifies rows by --id, or take them "

@@ -1,4 +1,7 @@
-"""How likely something is, in words: the same in the report and on the page."""
+"""What is said of labels, in words that are the same wherever they are said."""
+
+from collections.abc import Mapping
+from typing import Any
 
 LIKELY = (
     (0.95, "almost certain"),
@@ -15,3 +18,11 @@ def likely(share: float) -> str:
     'very likely'
     """
     return next((words for least, words in LIKELY if share >= least), "a guess")
+
+
+def judged(facts: Mapping[str, Any]) -> str:
+    """How many labels are doubted, if they were looked into at all."""
+    if facts["verdict"]["outcome"] == "fell back":
+        return "The labels were not judged: the model that you have takes them as they are."
+    doubted, weak = facts["n_suspicious"], facts["rows"]["weak"]
+    return f"{doubted:,} of {weak:,} doubtful labels are more likely wrong than right."
