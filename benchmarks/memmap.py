@@ -26,10 +26,10 @@ REPEATS = {SIZES[0]: 7, SIZES[1]: 5, SIZES[2]: 3}
 LIMIT = 1e9  # bytes beyond w and the shifts
 
 
-def run(sizes: tuple[int, ...] = SIZES) -> list[dict]:
+def run(sizes: tuple[int, ...] = SIZES, dtypes: tuple[str, ...] = ("float64", "float32")) -> list[dict]:
     """Rows of the table; exponents are of the time between each smaller number of rows and the largest."""
     rows = []
-    for dtype in ("float64", "float32"):
+    for dtype in dtypes:
         found = {}
         for n in sizes:
             with tempfile.TemporaryDirectory() as folder:
