@@ -316,6 +316,14 @@ def test_measures_by_name_by_object_and_with_tolerances_of_their_own():
     assert unknown[1] == -math.log(0.01)
 
 
+def test_probabilities_of_single_precision_keep_within_the_bound():
+    y = np.arange(300) % 2
+    sure = np.column_stack([1 - y, y]).astype(np.float32)  # 0 where it is wrong: the largest loss that counts
+    found = certify(Says(y, sure), Says(1 - y, sure[:, ::-1]), np.arange(300), y, measures="log_loss")
+    assert found.certified
+    assert found.entries[0].gain == pytest.approx(math.log(100))
+
+
 def test_regression_needs_a_clip_fixed_beforehand():
     rng = np.random.default_rng(0)
     y = rng.normal(size=400)

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from command import ENVIRONMENT, done, safegain, start
 from ranks_worker import digits
+from thread_ranks import in_threads
 from typer.testing import CliRunner
 
 from safegain import PGSClassifier, load
@@ -25,7 +26,12 @@ from safegain.cli import app
 from safegain.cli.fit import SETTINGS
 from safegain.cli.talk import printable
 from safegain.datasets.files import find_file
-from safegain.runs import open_run
+from safegain.runs import RunError, open_run
+from safegain.runs.fitting import locked
+from safegain.runs.shared_fitting import read_together
+from safegain.runs.shown import choose_examples
+from safegain.runs.words import judged
+from safegain.tables import Wanted
 
 QUICK = ["--recipe", "n_steps=300,n_hidden=64"]
 
@@ -441,7 +447,114 @@ def test_a_fit_that_fails_takes_nothing_of_others_with_it(cars, tmp_path, monkey
         (tmp_path / "out" / "letter.txt").write_text("dear")
         raise ValueError("some input is wrong")
 
-    monkeypatch.setattr("safegain.runs.fitting.facts_of_rows", fails)
+    monkeypatch.setattr("safegain.pgs.PGS._learn", fails)
     ended = CliRunner().invoke(app, ["fit", *map(str, fit_cars(cars)), "--out", str(tmp_path / "out")])
     assert ended.exit_code == 2
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["letter.txt"]
+
+
+def fitted_here(cars, out, *options):
+    """`safegain fit` on the cars without a process of its own."""
+    return CliRunner().invoke(app, ["fit", *map(str, fit_cars(cars)), *options, "--out", str(out)])
+
+
+def test_what_was_learned_is_kept_until_it_is_written_down(cars, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise RunError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("safegain.runs.fitting.write_run", full)
+        assert fitted_here(cars, tmp_path / "out").exit_code == 2
+    assert (tmp_path / "out" / "checkpoint" / "stage-last-refit.safetensors").exists()
+    with monkeypatch.context() as patch:
+        patch.setattr("safegain.recipe.train", full)  # nothing is left to be trained
+        assert CliRunner().invoke(app, ["resume", str(tmp_path / "out")]).exit_code == 0
+    assert not (tmp_path / "out" / "checkpoint").exists()
+    written = [(folder / "model.safetensors").read_bytes() for folder in (cars / "run", tmp_path / "out")]
+    assert written[0] == written[1]
+
+
+def test_a_checkpoint_elsewhere_is_removed_when_the_run_is_written(cars, tmp_path):
+    assert fitted_here(cars, tmp_path / "out", "--checkpoint", str(tmp_path / "kept")).exit_code == 0
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["rank-0.lock"]
+
+
+@pytest.mark.parametrize("how", ["gone", "sorted"])
+def test_a_table_that_changes_while_a_fit_goes_on_costs_only_the_rows_to_look_at(cars, tmp_path, monkeypatch, how):
+    for name in ("train.csv", "trusted.csv"):
+        shutil.copy(cars / name, tmp_path / name)
+
+    def changed(rows, plain=choose_examples):
+        frame = pd.read_csv(tmp_path / "train.csv")
+        (tmp_path / "train.csv").unlink()
+        if how == "sorted":
+            frame.sort_values("weight").to_csv(tmp_path / "train.csv", index=False)
+        return plain(rows)
+
+    monkeypatch.setattr("safegain.runs.fitting.choose_examples", changed)
+    ended = fitted_here(tmp_path, tmp_path / "out")
+    assert ended.exit_code == 0, ended.output
+    assert "was changed while the fit went on" in ended.stderr
+    run = open_run(tmp_path / "out")
+    assert run.examples is None
+    assert "was changed" in run.facts["notes"][-1]
+    assert (run.labels["weight"] == open_run(cars / "run").labels["weight"]).all()
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--safeness", "per-group"], "needs the group of every row"),
+        (["--certify", "0.05,size=abc"], "size must be a number of rows"),
+        (["--certify", "0.05,per_class=maybe"], "per_class must be true or false"),
+        (["--certify", '0.05,measures=["error","brie"]'], "'brie'"),
+        (["--recipe", "n_steps=1.5"], "n_steps must be a whole number"),
+    ],
+)
+def test_settings_that_cannot_be_are_said_before_anything_is_learned(cars, tmp_path, options, words):
+    ended = fitted_here(cars, tmp_path / "out", *options)
+    assert ended.exit_code == 2
+    assert words in ended.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_certificate_without_trusted_rows(cars, tmp_path):
+    command = ["fit", cars / "train.csv", "--label", "region", "--certify", "0.05", "--out", tmp_path / "out"]
+    ended = CliRunner().invoke(app, list(map(str, command)))
+    assert ended.exit_code == 2
+    assert "--trusted" in ended.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_certificate_at_a_time(cars):
+    with locked(cars / "run"):
+        ended = CliRunner().invoke(app, ["certify", str(cars / "run"), str(cars / "fresh.csv")])
+    assert ended.exit_code == 2
+    assert "another fit or certificate is at work" in ended.stderr
+    assert not (cars / "run" / "certificate-1.json").exists()
+
+
+def test_processes_agree_that_a_table_is_wrong(tmp_path):
+    pd.DataFrame({"x": range(9), "y": range(9), "ok": [0, 1, 0, 1, 0, 1, 0, 1, 7]}).to_csv(tmp_path / "t.csv")
+
+    def said(ranks):
+        with pytest.raises(ValueError, match="holds 7; it must be true or false") as caught:
+            read_together(Wanted(str(tmp_path / "t.csv"), "y", "ok"), ranks)
+        return str(caught.value)
+
+    assert len(set(in_threads(2, said))) == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"verdict": None, "rows": None, "n_suspicious": 3}, "3 doubtful labels are"),
+        ({"verdict": {"outcome": "safe"}, "rows": {"weak": 2000}, "n_suspicious": 1500}, "1,500 of 2,000 doubtful"),
+        ({"verdict": {"outcome": "fell back", "reference": "raw"}, "rows": None, "n_suspicious": 15}, "15 doubtful"),
+        ({"verdict": {"outcome": "fell back", "reference": "raw"}, "rows": None, "n_suspicious": 0}, "as they are"),
+        ({"verdict": {"outcome": "fell back", "reference": "trusted"}, "rows": None, "n_suspicious": 0}, "not used"),
+    ],
+)
+def test_what_is_said_of_labels_is_so(facts, words):
+    assert words in judged(facts)

@@ -126,7 +126,7 @@ def test_two_fits_do_not_share_a_folder(tables, tmp_path):
     while not (tmp_path / "run" / "request.json").exists():
         time.sleep(0.05)
         assert first.poll() is None
-    assert "another fit is at work" in refused("resume", tmp_path / "run")
+    assert "another fit or certificate is at work" in refused("resume", tmp_path / "run")
     first.kill()
     first.wait()
     assert "safegain resume" in refused(*command)

@@ -466,7 +466,7 @@ def test_errors_name_the_argument():
         with pytest.raises(ValueError, match=words):
             model.fit(X, y, trusted=trusted)
         assert not hasattr(model, "trusted_")  # a failed fit leaves nothing behind
-    with pytest.raises(ValueError, match="Recipe: n_steps must be at least 1"):
+    with pytest.raises(ValueError, match="Recipe: n_steps must be a whole number of at least 1"):
         Recipe(n_steps=0)
 
 

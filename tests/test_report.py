@@ -147,7 +147,7 @@ def fallen_back(folder: Path, reference: str = "raw", **facts) -> Path:
     labels.assign(disagrees=False).to_parquet(folder / "labels-1-of-1.parquet", index=False)
     margins = [{"name": "held-out rows", "raw_loss": 0.8, "new_loss": 0.8, "margin": 0.0}]
     verdict = {"outcome": "fell back", "reference": reference, "sentence": "Fell back: the refit was not better."}
-    return change(folder, certificate=None, margins=margins, verdict=verdict, **facts)
+    return change(folder, certificate=None, margins=margins, verdict=verdict, n_suspicious=0, **facts)
 
 
 @pytest.mark.parametrize(

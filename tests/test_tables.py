@@ -31,6 +31,7 @@ from safegain.tables import (
     write_table,
 )
 from safegain.tables.label_studio import from_export, to_tasks
+from safegain.tables.opening import digest_of
 
 
 def put(path, content):
@@ -732,6 +733,39 @@ def test_trusted_rows_by_id(tmp_path):
     pd.DataFrame({"key": [4.0, 1.0], "y": ["b", "a"]}).to_parquet(tmp_path / "t.parquet")
     plain = put(tmp_path / "plain.csv", TRAIN.replace("\n0", "\n").replace("\n0", "\n"))
     assert np.flatnonzero(problem(plain, trusted=str(tmp_path / "t.parquet"), id="key").trusted).tolist() == [1, 4]
+
+
+def test_checked_rows_are_found_again_by_id_in_a_sorted_table(tmp_path):
+    rows = [{"key": f"k{i}", **row} for i, row in enumerate(good_rows())]
+    put(tmp_path / "train.csv", as_csv(rows))
+    checked = pd.DataFrame({"_row": [0, 5], "y": ["dog", "cat"], "id": ["k0", "k5"]})
+    checked.assign(_file=digest_of(tmp_path / "train.csv")).to_parquet(tmp_path / "checked.parquet")
+    put(tmp_path / "train.csv", as_csv(rows[::-1]))
+    found = problem(tmp_path / "train.csv", id="key", checked=(str(tmp_path / "checked.parquet"),))
+    assert found.ids[found.trusted].tolist() == ["k5", "k0"]
+    assert found.y[found.trusted].tolist() == ["cat", "dog"]
+    complaint(
+        lambda: problem(tmp_path / "train.csv", checked=(str(tmp_path / "checked.parquet"),)),
+        tmp_path / "checked.parquet",
+        "has changed since",
+        "--id",
+    )
+    checked.assign(id=["k0", "k99"]).to_parquet(tmp_path / "checked.parquet")
+    complaint(
+        lambda: problem(tmp_path / "train.csv", id="key", checked=(str(tmp_path / "checked.parquet"),)),
+        tmp_path / "checked.parquet",
+        "'k99' is not in",
+    )
+
+
+def test_rows_that_are_all_trusted_leave_nothing_to_doubt(tmp_path):
+    train = put(tmp_path / "train.csv", as_csv([{**row, "ok": "yes"} for row in good_rows()]))
+    complaint(lambda: problem(train, trusted="ok"), train, "all rows are trusted")
+
+
+def test_an_empty_text_is_not_what_makes_a_key_one_of_texts(tmp_path):
+    file = put(tmp_path / "a.jsonl", as_json_lines([{"x": 1}, {"x": ""}, {"x": "one"}]))
+    complaint(lambda: read_table(file), file, "line 3", "'one'")
 
 
 def test_trusted_rows_by_row_number(tmp_path):

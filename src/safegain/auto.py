@@ -35,6 +35,7 @@ from safegain.splits import ENOUGH, hold_out
 from safegain.stages import Stages, Watch
 from safegain.trainers import RecipeTrainer, SolverTrainer, Trainer
 from safegain.training import Compared, Data, Outcome, Settings, one_hot_labels, streams, upper_level
+from safegain.upper import UpperLevel
 
 REFERENCES = ("raw", "raw+trusted", "trusted")
 STRUCTURED = "structured"
@@ -92,6 +93,9 @@ def auto_classification(
     trained = tuple(dict.fromkeys(("raw", *rivals)))
     stages = Stages(len(trained) + len(LATER_STAGES), random, generator, checkpoint, watch)
     known, search, held = _known(data)
+    enough = min(held.sum(), search.sum()) >= ENOUGH
+    # Before anything is learned: the definition may ask for what the rows do not have.
+    upper = _judges(data, settings, safeness, random) if safeness is not None and enough else None
     parts_of_X = [data.X, data.X_search, *([] if data.X_rank is None else [data.X_rank])]
     X = join_rows(parts_of_X, streamed=streams(len(known.y), recipe is not None or settings.inputs.linear))
     trainer = _trainer(X, known, settings, recipe, random, generator)
@@ -100,7 +104,7 @@ def auto_classification(
     thetas = {
         name: stages.tensor(name, partial(trainer.on_labels, _numbers(parts[name]), _numbers(held))) for name in trained
     }
-    if min(held.sum(), search.sum()) < ENOUGH:
+    if not enough:
         kept = "raw+trusted" if reference == "best" else reference
         few = f"{int(known.trusted.sum())} trusted rows are too few to compare models on some of them"
         report = SafenessReport(True, None, (), f"Fell back: {few}, so this is the reference, trained on {kept} rows.")
@@ -124,7 +128,7 @@ def auto_classification(
     y, outputs = known.y[held], {name: trainer.outputs(theta, _numbers(held)) for name, theta in thetas.items()}
     standings = {name: Standing.of(z, y) for name, z in outputs.items()}
     kept = min(rivals, key=lambda name: standings[name].loss)
-    margins = _margins(data, settings, safeness, thetas[kept], thetas[STRUCTURED], random)
+    margins = [] if upper is None else _margins(upper, thetas[kept], thetas[STRUCTURED])
     wins = standings[kept].gives_way_to(standings[STRUCTURED]) and all(margin.margin >= 0 for margin in margins)
     history: list[Record] = [
         {"candidate": name, "rank_loss": s.loss, "mistakes": float(s.wrong.double().mean())}
@@ -198,22 +202,16 @@ def _numbers(mask: Tensor) -> Tensor:
     return mask.nonzero()[:, 0]
 
 
-def _margins(
-    data: Data,
-    settings: Settings,
-    safeness: Safeness | None,
-    reference: Tensor,
-    refit: Tensor,
-    random: np.random.RandomState,
-) -> list[SetMargin]:
-    """What the user's own definition of safeness says on the held-out rows."""
-    if safeness is None:
-        return []
+def _judges(data: Data, settings: Settings, safeness: Safeness, random: np.random.RandomState) -> UpperLevel:
+    """The user's own definition of safeness on the held-out rows."""
     try:
-        upper = upper_level(data.judged_by_rank_rows(), settings, safeness, random)
+        return upper_level(data.judged_by_rank_rows(), settings, safeness, random)
     except ValueError as error:  # a class or group with few trusted rows may have none among the held-out ones
         assert data.y_rank is not None
         raise ValueError(f"safeness: on the {len(data.y_rank)} trusted rows held out to compare, {error}") from None
+
+
+def _margins(upper: UpperLevel, reference: Tensor, refit: Tensor) -> list[SetMargin]:
     losses = zip(upper.names, upper.losses(reference).tolist(), upper.losses(refit).tolist(), strict=True)
     return [SetMargin(name, old, new, old - new) for name, old, new in losses]
 

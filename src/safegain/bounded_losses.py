@@ -85,7 +85,8 @@ def _error(y: np.ndarray, said: np.ndarray) -> np.ndarray:
 
 
 def _log_loss(column: np.ndarray, P: np.ndarray) -> np.ndarray:
-    return -np.log(np.clip(_probability_of(column, P), SMALLEST_PROBABILITY, 1.0))
+    # In double precision: the smallest one of single precision lies beyond the bound.
+    return -np.log(np.clip(_probability_of(column, P).astype(np.float64), SMALLEST_PROBABILITY, 1.0))
 
 
 def _brier(column: np.ndarray, P: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from safegain.bounded_losses import BoundedLoss
+from safegain.bounded_losses import BoundedLoss, bounded_losses
 from safegain.labels import Labels
 from safegain.power import fewest_rows, set_aside
 from safegain.splits import drawn_from
@@ -37,8 +37,24 @@ class Certify:
     clip: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.delta, bool) or not isinstance(self.delta, Real) or not 0 < self.delta < 1:
-            raise ValueError(f"certify: delta must be a number between 0 and 1, got {self.delta!r}")
+        for name, must_be, fits in (
+            ("delta", "a number between 0 and 1", _is_number(self.delta) and 0 < self.delta < 1),
+            ("size", "a number of rows or a share of them", self.size is None or _is_number(self.size)),
+            (
+                "tolerance",
+                "a number, or one for each measure",
+                _is_number(self.tolerance) or isinstance(self.tolerance, Mapping),
+            ),
+            ("measures", "names of measures", isinstance(self.measures, str | BoundedLoss | Sequence | None)),
+            ("per_class", "true or false", isinstance(self.per_class, bool)),
+            ("per_group", "true or false", isinstance(self.per_group, bool)),
+            ("priors", "a share for each class", isinstance(self.priors, Mapping | None)),
+            ("clip", "a positive number", self.clip is None or (_is_number(self.clip) and self.clip > 0)),
+        ):
+            if not fits:
+                raise ValueError(f"certify: {name} must be {must_be}, got {getattr(self, name)!r}")
+        if self.measures is not None:
+            bounded_losses(self.measures, clip=1.0)  # are they known?
 
     def n_rows(self, n_trusted: int) -> int:
         """How many of the trusted rows are set aside."""
@@ -77,6 +93,10 @@ class Certify:
         """What `safegain.certify` is called with."""
         names = ("delta", "tolerance", "measures", "per_class", "priors", "clip")
         return {name: getattr(self, name) for name in names}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 class parameter_and_method:

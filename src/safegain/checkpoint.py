@@ -111,10 +111,7 @@ class Checkpoint:
         """The run has ended well, and its checkpoints with it."""
         self.ranks.count(1)  # nobody is still reading
         if self.ranks.rank == 0:
-            for file in self.folder.iterdir():
-                if _WHOLE.fullmatch(file.name) or _LEFT_BY_A_KILL.fullmatch(file.name):
-                    file.unlink()
-            (self.folder / MANIFEST).unlink()
+            remove_checkpoint(self.folder)
 
     def _stage(self, name: str) -> Path:
         return self.folder / f"stage-{name}.safetensors"
@@ -155,7 +152,7 @@ def opened_checkpoint(
             _lock(stack.enter_context(open(lock, "r+")), path)
         ranks.count(1)  # nobody else is here
         with _usable(path):
-            begun = any(_WHOLE.fullmatch(file.name) for file in path.iterdir())
+            begun = has_begun(path)
             if begun and not manifest.exists():
                 raise CheckpointError(
                     f"checkpoint: {path} holds steps of a run but no {MANIFEST}; remove it to start over"
@@ -165,6 +162,19 @@ def opened_checkpoint(
                     beside.write_text(json.dumps(_manifest(fingerprint, random)))
         ranks.count(1)  # the manifest is there
         yield Checkpoint(path, _same_run(manifest, fingerprint), ranks)
+
+
+def has_begun(folder: Path) -> bool:
+    """Whether a run has got anywhere there."""
+    return folder.is_dir() and any(_WHOLE.fullmatch(file.name) for file in folder.iterdir())
+
+
+def remove_checkpoint(folder: Path) -> None:
+    """What a run has left there, and nothing else."""
+    for file in folder.iterdir() if folder.is_dir() else ():
+        if _WHOLE.fullmatch(file.name) or _LEFT_BY_A_KILL.fullmatch(file.name):
+            file.unlink()
+    (folder / MANIFEST).unlink(missing_ok=True)  # last: steps without it belong to nobody
 
 
 def _check_ours(folder: Path) -> None:

@@ -46,6 +46,7 @@ from safegain.training import Compared, Data, Outcome, Settings, run, streams
 
 class PGS(PGSParameters, ABC):
     _default_model: str
+    _keeps_checkpoint = False  # for one who has still to write down what was found
     certificate_: Certificate | None
 
     def fit(self, X: Any, y: Any, trusted: Any = None, groups: Any = None) -> Self:
@@ -92,7 +93,7 @@ class PGS(PGSParameters, ABC):
         with opened_checkpoint(self.checkpoint, name_run, random, ranks) as kept:
             random = random if kept is None else kept.random_state
             self._learn(rows, labels, trusted, groups, random, kept)
-            if kept is not None:
+            if kept is not None and not self._keeps_checkpoint:
                 kept.remove()
         return self
 

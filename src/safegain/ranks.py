@@ -19,7 +19,7 @@ from torch import Tensor
 Thing = TypeVar("Thing")
 
 
-class RankLost(RuntimeError):
+class RankLost(ConnectionError):
     """Another process of the run ended, or did not answer in time."""
 
 

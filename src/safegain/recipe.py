@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -34,8 +35,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name in ("n_hidden", "n_steps", "batch_size", "n_looks"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"Recipe: {name} must be at least 1, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"Recipe: {name} must be a whole number of at least 1, got {value!r}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"Recipe: dropout must lie in [0, 1), got {self.dropout}")
         if self.learning_rate <= 0 or self.weight_decay < 0:

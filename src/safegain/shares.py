@@ -9,6 +9,7 @@ import pandas as pd
 
 from safegain.parquet import ParquetRows
 from safegain.ranks import Ranks
+from safegain.tables.bad_file import shown
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def read_share(table: Path, label: str, trusted: str, ranks: Ranks) -> Share:
         y, marks, X = mine[label].to_numpy(), mine[trusted].to_numpy(), mine.drop(columns=[label, trusted])
     else:
         everything = ParquetRows(table, columns=ParquetRows.names(table, but=[label, trusted]))
-        _check_enough(n := len(everything), table, ranks)
+        _check_enough(len(everything), table, ranks)
         X = everything.share(ranks.rank, ranks.size)
         y, marks = X.column(label), X.column(trusted)
     return Share(X, y, _marks(marks, table, trusted))
@@ -48,6 +49,6 @@ def _marks(marks: np.ndarray, table: Path, name: str) -> np.ndarray:
     """A mask; what is neither true nor false is not guessed at."""
     odd = [mark for mark in pd.unique(pd.Series(marks)) if pd.isna(mark) or mark not in (0, 1)]
     if odd:
-        found = "nothing in some rows" if pd.isna(odd[0]) else repr(odd[0])
+        found = "nothing in some rows" if pd.isna(odd[0]) else shown(pd.Series(odd).tolist()[0])
         raise ValueError(f"{table}: column {name!r} holds {found}; it must be true or false, or 1 or 0, in every row")
     return marks.astype(bool)

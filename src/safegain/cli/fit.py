@@ -63,8 +63,9 @@ def request_of(options: Mapping[str, Any], command: Sequence[str], processes: in
 
 def tell_outcome(run: Run, talk: Talk) -> None:
     facts, folder = run.facts, shlex.quote(str(run.folder))
-    found, certified = facts["verdict"]["sentence"], (facts["certificate"] or {}).get("sentence", "")
-    if facts["verdict"]["outcome"] == "improved":
+    verdict, certified = facts["verdict"] or {}, (facts["certificate"] or {}).get("sentence", "")
+    found = verdict.get("sentence") or ""
+    if verdict.get("outcome") == "improved":
         found = f"Improved. {certified}"  # which needs no comparison beside it
     elif certified not in found:
         found = f"{found} {certified}"

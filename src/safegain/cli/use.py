@@ -68,6 +68,7 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
 def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], talk: Talk) -> bool:
     from safegain.report import write_report
     from safegain.runs.digest import refused
+    from safegain.runs.fitting import locked
 
     run = _with_columns(folder)
     rows = read_rows(fresh, run.facts["columns"], label=run.facts["label"], group=group, **_labels_as(run))
@@ -78,9 +79,10 @@ def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, 
     certificate = estimator.certify(X, rows.y, groups=rows.groups, **claims)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     facts = {**certificate.as_dict(), "file": str(fresh), "created": created}
-    with written(run.next_certificate) as beside:
-        beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
-    write_report(folder)
+    with locked(folder):  # or two of them take the same name
+        with written(run.next_certificate) as beside:
+            beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+        write_report(folder)
     talk.tell(str(certificate), facts)
     return certificate.certified
 
@@ -93,7 +95,8 @@ def _with_columns(folder: Path) -> Run:
     run = open_run(folder)
     if run.facts["columns"] is None:
         raise RunError(
-            f"{folder}: was saved from Python and knows no columns; use safegain.load({str(folder)!r}) there"
+            f"{folder}: was saved from Python or by several processes, and knows no columns; use "
+            f"safegain.load({str(folder)!r}) in Python"
         )
     return run
 

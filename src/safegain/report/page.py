@@ -21,6 +21,7 @@ from safegain.report.verdict import certificate_words, verdict
 from safegain.report.words import cleaned, count, cut, label, listed, number, of_100
 from safegain.runs import Run, open_run
 from safegain.runs.folder import REPORT
+from safegain.runs.words import judged
 
 MOST_LISTED = 60  # columns or records in the list of exact numbers
 
@@ -59,7 +60,7 @@ def _sections(run: Run) -> dict[str, Any]:
         "walk_chart": charts.walk_chart(steps) if steps else None,
         "candidates": candidates(facts),
         "fell_back": back,
-        "not_judged": _not_judged(run) if back else None,
+        "not_judged": judged(facts) if back and not facts["n_suspicious"] else None,
         "panels": left,
         "panels_chart": charts.panels_chart(left) if left else None,
         "matrix": None if numbers or back else matrix(run.issues, facts["classes"]),
@@ -76,16 +77,6 @@ def _sections(run: Run) -> dict[str, Any]:
 
 def _disagree(run: Run) -> float | None:
     return float(run.labels["disagrees"].mean()) if "disagrees" in run.labels and len(run.labels) else None
-
-
-def _not_judged(run: Run) -> str | None:
-    """Why no label is doubted after a fall back; None where some are: numbers, by how far they are from the model."""
-    if (run.labels["suspicion"] > 0).any():
-        return None
-    used = "which takes them as they are"
-    if run.facts["verdict"]["reference"] == "trusted":
-        used = "which learned from the trusted rows alone: doubtful labels were not used at all"
-    return f"Labels were not judged, as no new model was handed back: you have the reference, {used}."
 
 
 def _exact(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:

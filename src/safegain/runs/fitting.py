@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from safegain.checkpoint import CheckpointError
+from safegain.checkpoint import CheckpointError, has_begun, remove_checkpoint
 from safegain.encoding import EncodingError, TableEncoder, thumbnail
 from safegain.report import write_report
 from safegain.runs.digest import digests, repeated
 from safegain.runs.folder import FACTS, REPORT, REQUEST, Run, RunError, open_run
-from safegain.runs.request import Request
+from safegain.runs.request import Request, changed_files
 from safegain.runs.saving import facts_of_rows, write_run
 from safegain.runs.settings import make_estimator
 from safegain.runs.shown import choose_examples, example_frame, nearest_trusted
@@ -44,7 +45,7 @@ def resume(folder: Path, *, say: Say, verbose: int) -> Run:
     if (folder / FACTS).exists():
         if (folder / CHECKPOINT).exists() or not (folder / REPORT).exists():  # it was killed right there
             with locked(folder):
-                _tidy(folder)
+                tidy(folder, folder / CHECKPOINT)
         say(f"{folder}: its fit has ended; there is nothing to go on with")
         return open_run(folder)
     request = Request.read(folder)
@@ -62,6 +63,7 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
     wanted, settings = request.wanted, {"checkpoint": folder / CHECKPOINT, **request.settings}
     problem = read_problem(wanted)
     estimator = make_estimator(problem.task, settings, verbose=verbose, random_state=request.seed)
+    problem = replace(problem, notes=(*problem.notes, *_about_certificate(request, problem)))
     for note in problem.notes:
         say(note)
     encoder, X = _encoded(request, problem)
@@ -73,13 +75,19 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
     with claim:
         if not (folder / REQUEST).exists():
             request.write(folder)
+        estimator._keeps_checkpoint = True
         estimator.fit(X, y, trusted=trusted, groups=groups)
         estimator.set_params(checkpoint=None, verbose=0)  # which were this fit's, and are not the model's
         rows = facts_of_rows(estimator, X)
         chosen = choose_examples(rows)
         neighbours = nearest_trusted(X, chosen, np.flatnonzero(rows["trusted"].to_numpy()))
         del X  # before the table is read again
-        examples = _shown(np.union1d(chosen, neighbours["neighbour"]), wanted)
+        try:
+            examples = _shown(np.union1d(chosen, neighbours["neighbour"]), wanted, folder)
+        except (ValueError, OSError) as error:  # what was learned is not lost with the files
+            examples = None
+            facts["notes"].append(f"No values of rows are shown: {error}")
+            say(facts["notes"][-1])
         write_run(
             folder,
             estimator,
@@ -89,20 +97,33 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
             ids=ids,
             groups=groups,
             examples=examples,
-            neighbours=neighbours,
+            neighbours=None if examples is None else neighbours,
             seconds=time.perf_counter() - began,
         )
-        _tidy(folder)
+        tidy(folder, Path(settings["checkpoint"]))
     return open_run(folder)
 
 
-def _tidy(folder: Path) -> None:
+def tidy(folder: Path, checkpoint: Path) -> None:
     """What is left to do once run.json is there: a report, and no trace of how it came about."""
     if not (folder / REPORT).exists():
         write_report(folder)
     for left in folder.glob(".*.part"):
         left.unlink()
+    remove_checkpoint(checkpoint)
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+
+
+def _about_certificate(request: Request, problem: Problem) -> Iterator[str]:
+    if "certify" not in request.settings:
+        return
+    if problem.trusted is None:
+        raise ValueError("certify: takes rows whose labels are right, and none were named; name them by --trusted")
+    if request.wanted.checked:
+        yield (
+            "The certificate is about rows like those set aside for it, and --checked rows may be among them. Unless "
+            "you checked a random sample they are harder than others: `safegain certify` on fresh rows says more."
+        )
 
 
 def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarray]:
@@ -138,11 +159,13 @@ def encoding_of(table: Table) -> Iterator[None]:
         raise table.bad(error.problem, row=error.row, column=error.column) from None
 
 
-def _shown(numbers: np.ndarray, wanted: Wanted) -> pd.DataFrame:
+def _shown(numbers: np.ndarray, wanted: Wanted, folder: Path) -> pd.DataFrame:
     """Values and pictures of rows for report and page."""
-    problem, folder = read_problem(wanted), Path(wanted.train).parent
+    if changed := changed_files(folder):
+        raise BadFile(f"{changed[0]}: was changed while the fit went on, so that its rows may be others")
+    problem, beside = read_problem(wanted), Path(wanted.train).parent
     images = [problem.table.columns[name] for name, kind in problem.kinds.items() if kind == "image"]
-    pictures = [thumbnail(images[0], int(row), folder) for row in numbers] if images else None
+    pictures = [thumbnail(images[0], int(row), beside) for row in numbers] if images else None
     return example_frame(problem.table.columns, numbers, pictures)
 
 
@@ -165,7 +188,10 @@ def check_empty(folder: Path) -> None:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """A folder of this run's own. Input that turns out wrong later leaves nothing; a kill or a full disk leaves all."""
+    """A folder of this run's own. Input that turns out wrong before anything is learned leaves nothing there.
+
+    Whatever ends it later leaves all: `resume` goes on from there.
+    """
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
@@ -173,7 +199,7 @@ def claimed(folder: Path) -> Iterator[None]:
         try:
             yield
         except ValueError as error:
-            if not isinstance(error, CheckpointError | RunError):
+            if not isinstance(error, CheckpointError | RunError) and not has_begun(folder / CHECKPOINT):
                 (folder / REQUEST).unlink(missing_ok=True)
                 shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
                 if made:
@@ -186,13 +212,15 @@ def claimed(folder: Path) -> Iterator[None]:
 def locked(folder: Path) -> Iterator[None]:
     """Nobody else is at work in the folder. The lock is on the folder itself, and ends with the process."""
     if not os.access(folder, os.W_OK):
-        raise RunError(f"{folder}: cannot be written to; give another folder as --out")
+        raise RunError(f"{folder}: cannot be written to; allow it, or give another folder")
     handle = os.open(folder, os.O_RDONLY)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunError(f"{folder}: another fit is at work there; wait for it, or give another folder") from None
+            raise RunError(
+                f"{folder}: another fit or certificate is at work there; wait for it, or give another folder"
+            ) from None
         yield
     finally:
         os.close(handle)

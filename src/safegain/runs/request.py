@@ -1,6 +1,5 @@
 """What was asked of a fit, written down before it begins: a killed fit is asked again, word for word."""
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from safegain.atomic import written
 from safegain.runs.folder import FORMAT, REQUEST, RunError, read_json
 from safegain.tables import Wanted
+from safegain.tables.opening import digest_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Request:
             "seed": self.seed,
             "image_features": self.image_features,
             "processes": self.processes,
-            "files": {str(path): _digest(path) for path in self.wanted.files},
+            "files": {str(path): digest_of(path) for path in self.wanted.files},
         }
         with written(folder / REQUEST) as beside:
             beside.write_text(json.dumps(facts, indent=2), encoding="utf-8")
@@ -43,7 +43,6 @@ class Request:
         if (version := facts.get("format")) != FORMAT:
             raise RunError(f"{folder / REQUEST}: has format {version!r}, this version reads {FORMAT}; fit again")
         try:
-            files = facts["files"]
             request = cls(
                 Wanted.from_dict(facts["wanted"]),
                 dict(facts["settings"]),
@@ -52,7 +51,7 @@ class Request:
                 int(facts["processes"]),
                 list(facts["command"]),
             )
-            changed = [path for path, digest in files.items() if digest != _digest(Path(path))]
+            changed = changed_files(folder)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RunError(f"{folder / REQUEST}: is damaged ({error!r}); fit again into another folder") from None
         if changed:
@@ -60,12 +59,7 @@ class Request:
         return request
 
 
-def _digest(path: Path) -> str:
-    """sha256 of a file, or of all files of a folder in their order; of what is not there, nothing."""
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    total = hashlib.sha256()
-    for file in files:
-        if file.is_file():
-            with file.open("rb") as stream:
-                total.update(hashlib.file_digest(stream, "sha256").digest())
-    return total.hexdigest()
+def changed_files(folder: Path) -> list[str]:
+    """The files that are not what they were when the request was written."""
+    digests: dict[str, str] = read_json(folder / REQUEST)["files"]
+    return [path for path, digest in digests.items() if digest != digest_of(Path(path))]

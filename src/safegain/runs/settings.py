@@ -1,11 +1,14 @@
 """An estimator's arguments as a command line or a TOML file can say them: text and numbers, made into objects here."""
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+BETWEEN_ITEMS = re.compile(r",(?![^\[{]*[\]}])")  # commas outside of lists and tables
 
 
 def make_estimator(task: str, settings: Mapping[str, Any], **given: Any) -> Any:
@@ -31,7 +34,7 @@ def dataclass_of(cls: Callable[..., T], text: str, argument: str, first: str | N
     names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
     text = str(text)
     found: dict[str, Any] = {}
-    for item in text.split(","):
+    for item in BETWEEN_ITEMS.split(text):
         name, equals, value = item.partition("=")
         name, value = (name.strip(), value) if equals else (first or "", name)
         if name not in names:

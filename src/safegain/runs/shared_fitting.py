@@ -1,18 +1,17 @@
 """A fit that several processes share, each with its rows of a table of numbers: `torchrun ... -m safegain fit`."""
 
-import shutil
 import time
 from contextlib import nullcontext
 from pathlib import Path
 
 from safegain.ranks import Ranks
-from safegain.report import write_report
-from safegain.runs.fitting import CHECKPOINT, claimed
+from safegain.runs.fitting import CHECKPOINT, claimed, tidy
 from safegain.runs.folder import Run, open_run
 from safegain.runs.request import Request
 from safegain.runs.saving import facts_of_rows, write_run
 from safegain.runs.settings import make_estimator
-from safegain.shares import read_share
+from safegain.shares import Share, read_share
+from safegain.tables import Wanted
 
 
 def fit_shares(request: Request, folder: Path, ranks: Ranks, *, verbose: int) -> Run:
@@ -27,12 +26,13 @@ def fit_shares(request: Request, folder: Path, ranks: Ranks, *, verbose: int) ->
     task = wanted.task or "classes"
     settings = {"checkpoint": folder / CHECKPOINT, **request.settings}
     estimator = make_estimator(task, settings, verbose=verbose, random_state=request.seed)
-    share = read_share(Path(wanted.train), wanted.label, wanted.trusted, ranks)
+    share = read_together(wanted, ranks)
     with claimed(folder) if ranks.rank == 0 else nullcontext():
         if ranks.rank == 0:
             request.write(folder)
         ranks.count(1)  # the folder is ours
         streamed = estimator.search_space == "free" and estimator.model in ("softmax", "ridge")
+        estimator._keeps_checkpoint = True
         estimator.fit(share.X if streamed else share.X[:], share.y, trusted=share.trusted)
         facts = {"label": wanted.label, "files": {"train": wanted.train, "trusted": wanted.trusted}}
         estimator.set_params(checkpoint=None, verbose=0)
@@ -45,7 +45,19 @@ def fit_shares(request: Request, folder: Path, ranks: Ranks, *, verbose: int) ->
             ranks=ranks,
         )
         if ranks.rank == 0:
-            shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-            write_report(folder)
+            tidy(folder, Path(settings["checkpoint"]))
         ranks.count(1)  # the report is there
     return open_run(folder)
+
+
+def read_together(wanted: Wanted, ranks: Ranks) -> Share:
+    """This process's rows, unless one of the processes finds something wrong with its own: then all say so."""
+    share, wrong = None, None
+    try:
+        share = read_share(Path(wanted.train), wanted.label, str(wanted.trusted), ranks)
+    except (ValueError, OSError) as error:
+        wrong = str(error)
+    if found := next(filter(None, ranks.gather(wrong)), None):
+        raise ValueError(found)
+    assert share is not None
+    return share

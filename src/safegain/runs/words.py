@@ -22,7 +22,11 @@ def likely(share: float) -> str:
 
 def judged(facts: Mapping[str, Any]) -> str:
     """How many labels are doubted, if they were looked into at all."""
-    if facts["verdict"]["outcome"] == "fell back":
-        return "The labels were not judged: the model that you have takes them as they are."
-    doubted, weak = facts["n_suspicious"], facts["rows"]["weak"]
-    return f"{doubted:,} of {weak:,} doubtful labels are more likely wrong than right."
+    doubted, verdict = facts["n_suspicious"] or 0, facts["verdict"] or {}
+    if verdict.get("outcome") == "fell back" and not doubted:  # numbers are judged by how far they are from the model
+        used = "which takes them as they are"
+        if verdict["reference"] == "trusted":
+            used = "which learned from the trusted rows alone: doubtful labels were not used at all"
+        return f"Labels were not judged, as no new model was handed back: you have the reference, {used}."
+    of_all = f" of {facts['rows']['weak']:,}" if facts["rows"] else ""
+    return f"{doubted:,}{of_all} doubtful labels are more likely wrong than right."

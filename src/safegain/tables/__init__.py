@@ -2,22 +2,16 @@
 
 from safegain.tables.bad_file import BadFile
 from safegain.tables.export import print_table, write_table
-from safegain.tables.kinds import Kind
 from safegain.tables.problem import Problem, read_problem
 from safegain.tables.reading import read_table
-from safegain.tables.rows import RowsToUse, read_rows
-from safegain.tables.table import Table, Values
-from safegain.tables.task import Task
+from safegain.tables.rows import read_rows
+from safegain.tables.table import Table
 from safegain.tables.wanted import Wanted
 
 __all__ = [
     "BadFile",
-    "Kind",
     "Problem",
-    "RowsToUse",
     "Table",
-    "Task",
-    "Values",
     "Wanted",
     "print_table",
     "read_problem",

@@ -100,7 +100,7 @@ def _wrong_type(path: Path, name: str, batch: list[tuple[int, dict[str, Any]]], 
             return BadFile(
                 f"{path}: line {line}, {shown(name)}: holds {_TYPES[type(found)]}; give each value a key of its own"
             )
-        if found is not None and _TYPES[type(found)] != expected:
+        if found not in (None, "") and _TYPES[type(found)] != expected:
             break
     return BadFile(
         f"{path}: line {line}, {shown(name)}: holds {_TYPES[type(found)]}, {shown(found)}, and rows above hold "

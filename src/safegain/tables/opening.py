@@ -1,6 +1,7 @@
 """Opening files: what can be said of one before it is parsed, and its lines of text."""
 
 import gzip
+import hashlib
 import os
 import stat
 import zlib
@@ -33,6 +34,17 @@ def readable(path: Path) -> Iterator[None]:
         if "null byte" not in str(error) and "null character" not in str(error):
             raise
         raise BadFile(f"{path}: is not a path; check it") from None
+
+
+def digest_of(path: Path) -> str:
+    """sha256 of a file, or of all files of a folder in their order; of what is not there, nothing."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    total = hashlib.sha256()
+    for file in files:
+        if file.is_file():
+            with file.open("rb") as stream:
+                total.update(hashlib.file_digest(stream, "sha256").digest())
+    return total.hexdigest()
 
 
 def suffix_of(path: Path) -> str:

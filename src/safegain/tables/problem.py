@@ -11,7 +11,17 @@ from safegain.tables.bad_file import BadFile, listed, no_column, shown
 from safegain.tables.cells import is_text
 from safegain.tables.kinds import Kind, find_kinds, kinds_said
 from safegain.tables.reading import read_table
-from safegain.tables.roles import ROW, check_columns, groups_in, ids_in, marks_in, rows_in, rows_of_ids
+from safegain.tables.roles import (
+    CHECKED_ID,
+    ROW,
+    check_columns,
+    checked_rows,
+    groups_in,
+    ids_in,
+    marks_in,
+    rows_in,
+    rows_of_ids,
+)
 from safegain.tables.rows import complete_labels, features, written_texts
 from safegain.tables.table import Table, Values
 from safegain.tables.task import LabelForm, Task, check_classes, check_labels, find_form, labels_in, missing_in
@@ -55,7 +65,11 @@ def read_problem(wanted: Wanted) -> Problem:
     if file is not None:
         problem = _join(problem, wanted, form, file)
     for checked in wanted.checked:
-        problem = _join(problem, replace(wanted, id=None), form, Path(checked), only_rows_of=train.n_rows)
+        problem = _join(problem, wanted, form, Path(checked), of_train=train)
+    if problem.trusted is not None and problem.trusted.all():
+        raise BadFile(
+            f"{train.path}: all rows are trusted, and no label is in doubt; trust only those that were checked"
+        )
     unnamed = () if wanted.trusted is not None or wanted.checked else (_NO_TRUSTED,)
     return replace(problem, notes=(*problem.notes, *unnamed, kinds_said(kinds)))
 
@@ -96,14 +110,15 @@ def _trusted_by(marks: str, wanted: Wanted, train: Table, y: np.ndarray, task: T
     return trusted
 
 
-def _join(train: Problem, wanted: Wanted, form: LabelForm, path: Path, only_rows_of: int | None = None) -> Problem:
+def _join(train: Problem, wanted: Wanted, form: LabelForm, path: Path, of_train: Table | None = None) -> Problem:
     """Trusted labels replace those of the rows of train that they name; rows that name none are added.
 
-    `only_rows_of` is for a file of a review: each of its rows must be one of the first so many, those of train.
+    `of_train` is for a file of a review: each of its rows is one of that table.
     """
-    roles = [name for name in (wanted.label, wanted.id, wanted.group) if name is not None]
+    named = (wanted.label, wanted.id, wanted.group) if of_train is None else (wanted.label, CHECKED_ID)
+    roles = [name for name in named if name is not None]
     file = read_table(path, text=(*roles, *written_texts(train.kinds)))
-    check_columns(file, wanted.label, wanted.id)
+    check_columns(file, wanted.label, wanted.id if of_train is None else ROW)
     labels = complete_labels(file, wanted.label, form)
     if form.task == "classes":
         classes = {label for label in train.y if label is not None}
@@ -111,12 +126,11 @@ def _join(train: Problem, wanted: Wanted, form: LabelForm, path: Path, only_rows
         check_classes(file, wanted.label, labels, classes, todo)
     n = train.table.n_rows
     ids = None
-    if wanted.id is not None and train.ids is not None:
+    if of_train is not None:
+        row_of = checked_rows(file, of_train, None if wanted.label == CHECKED_ID else train.ids)
+    elif wanted.id is not None and train.ids is not None:
         ids = ids_in(file, wanted.id)
         row_of = rows_of_ids(ids, train.ids)
-    elif only_rows_of is not None:
-        check_columns(file, ROW)
-        row_of = rows_in(file, only_rows_of)
     elif ROW in file.columns:
         row_of = rows_in(file, n)
     else:
@@ -127,7 +141,7 @@ def _join(train: Problem, wanted: Wanted, form: LabelForm, path: Path, only_rows
     y[row_of[known]], trusted[row_of[known]] = labels[known], True
     notes = [f"{file.path}: {file.n_rows} trusted rows, {known.sum()} of them in the training file."]
     unused = [name for name in file.columns if name not in (*roles, ROW, *train.kinds, *wanted.drop)]
-    if unused and only_rows_of is None:
+    if unused and of_train is None:
         notes.append(f"{file.path}: not used: {listed(unused, 5)}.")
     joined = replace(train, y=y, trusted=trusted, notes=(*train.notes, *notes))
     if not len(own):

@@ -4,13 +4,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from safegain.tables.bad_file import no_column, shown
+from safegain.tables.bad_file import BadFile, no_column, shown
 from safegain.tables.cells import MISSING
 from safegain.tables.kinds import numbers_in, texts_in
+from safegain.tables.opening import digest_of
 from safegain.tables.table import Table
 from safegain.tables.task import objects
 
 ROW = "_row"  # of a trusted file: the row of train (from 0) whose label it is
+CHECKED_ID, CHECKED_FILE = "id", "_file"  # of a review's file: the row's id; sha256 of the file whose rows are meant
 _TRUE, _FALSE = (
     ("true", "t", "1", "1.0", "yes", "x", "✓", "ja", "wahr", "oui", "si", "sí", "sì"),
     ("false", "f", "0", "0.0", "no", "nein", "falsch", "non", *(text.lower() for text in MISSING.to_pylist())),
@@ -55,6 +57,29 @@ def rows_of_ids(ids: np.ndarray, train_ids: np.ndarray) -> np.ndarray:
     """The row of train for each id; -1 for one that train does not have."""
     row_of = {id: row for row, id in enumerate(train_ids)}
     return np.array([row_of.get(id, -1) for id in ids], dtype=np.int64)
+
+
+def checked_rows(checked: Table, train: Table, train_ids: np.ndarray | None) -> np.ndarray:
+    """The row of train for each row of a review's file: by its id, if there are ids, or by its number.
+
+    Numbers are those of the file that was reviewed: in another one, or once that has been sorted, they mean other rows.
+    """
+    if train_ids is not None and CHECKED_ID in checked.columns:
+        ids = ids_in(checked, CHECKED_ID)
+        rows = rows_of_ids(ids, train_ids[: train.n_rows])
+        if (rows < 0).any():
+            row = (rows < 0).argmax()
+            what = (
+                f"the id {shown(ids[row])} is not in {train.path}; take the row out, or give the file that was reviewed"
+            )
+            raise checked.bad(what, row=row, column=CHECKED_ID)
+        return rows
+    if CHECKED_FILE in checked.columns and set(texts_in(checked, CHECKED_FILE).to_pylist()) != {digest_of(train.path)}:
+        raise BadFile(
+            f"{checked.path}: its rows are numbered as {train.path} was when they were checked, and that has changed "
+            "since; give that file as it was, or fit and review it anew with --id"
+        )
+    return rows_in(checked, train.n_rows)
 
 
 def rows_in(table: Table, n_train: int) -> np.ndarray:
