@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-import types
 from pathlib import Path
 
 import numpy as np
@@ -809,13 +808,20 @@ def test_an_import_that_does_not_fit_changes_nothing(folder, pair, message):
         assert client.get("/api/changes").json()["last"] == 0
 
 
-def test_import_of_a_file(folder, client, monkeypatch):
-    module = types.ModuleType("safegain.tables.label_studio")
-    module.from_export = lambda path: [tuple(pair) for pair in json.loads(path.read_text())]
-    monkeypatch.setitem(sys.modules, "safegain.tables.label_studio", module)
+def exported(data: dict, label: str) -> str:
+    """As Label Studio writes a checked task."""
+    result = {"from_name": "label", "to_name": "row", "type": "choices", "value": {"choices": [label]}}
+    return json.dumps([{"id": 1, "data": data, "annotations": [{"was_cancelled": False, "result": [result]}]}])
+
+
+def test_import_of_a_file(client, monkeypatch):
     row = numbers(client)[0]
-    assert client.post("/api/import", content=json.dumps([[row, "cat"]])).json() == {"imported": 1}
-    assert client.post("/api/import", content=b"{").status_code == 400
+    assert client.post("/api/import", content=exported({"safegain_row": row}, "cat")).json() == {"imported": 1}
+    assert client.get(f"/api/rows/{row}").json()["state"]["label"] == "cat"
+    for bad in ("", "{", "{}", exported({}, "cat"), "[" * 100_000):
+        answer = client.post("/api/import", content=bad)
+        assert answer.status_code == 400
+        assert answer.json()["error"].startswith("the file that was sent: ")
     monkeypatch.setattr("safegain.review.app.LARGEST_IMPORT", 1000)
     assert client.post("/api/import", content=b"[" * 1001).status_code == 413
 

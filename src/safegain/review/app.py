@@ -2,7 +2,6 @@
 
 import json
 import stat
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -93,12 +92,10 @@ class Api:
         return answer({"error": str(error), "state": self.desk.state(error.current)}, 409)
 
     async def import_export(self, request: Request) -> Response:
-        from safegain.tables.label_studio import from_export
+        from safegain.tables.label_studio import from_content
 
-        with tempfile.TemporaryDirectory() as beside:
-            export = Path(beside) / "export.json"
-            export.write_bytes(await body(request, LARGEST_IMPORT))
-            return answer({"imported": self.desk.add_all(from_export(export))})
+        export = from_content(await body(request, LARGEST_IMPORT), "the file that was sent")
+        return answer({"imported": self.desk.add_all(export)})
 
     async def finish(self, _: Request) -> Response:
         return answer(self.desk.finish())
