@@ -559,6 +559,19 @@ def test_numbers(tmp_path):
     assert found.loc[c["row"], "animal"] == labels.loc[c["row"], "given"]
 
 
+def test_numbers_are_shown_with_all_their_digits(tmp_path):
+    folder = make_run(tmp_path / "run", task="numbers")
+    file = folder / "labels-1-of-1.parquet"
+    frame = pd.read_parquet(file)
+    different = [1234567.0, 1234568.0, 1234567.5, 0.1, 0.10000000000000002, -3.0, 1e300]
+    frame.loc[: len(different) - 1, "given"] = different
+    frame.to_parquet(file, index=False)
+    with opened(folder) as client:
+        shown = [client.get(f"/api/rows/{row}").json()["given"] for row in range(len(different))]
+        assert shown == ["1234567", "1234568", "1234567.5", "0.1", "0.10000000000000002", "-3", "1e+300"]
+        assert decide(client, 1, "keep").json()["state"]["label"] == "1234568"
+
+
 def test_an_infinite_number_is_no_label(tmp_path):
     folder = make_run(tmp_path / "run", task="numbers")
     file = folder / "labels-1-of-1.parquet"
