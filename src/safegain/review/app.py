@@ -23,6 +23,7 @@ from safegain.runs.folder import REPORT
 
 LARGEST_DECISION, LARGEST_REPORT, LARGEST_IMPORT = 10_000, 10 * 2**20, 50 * 2**20  # bytes
 LONGEST_LIST = 200  # rows in one answer
+# The same for everyone, with no data in them: the only answers that need no token or key.
 STATIC = {"/": "page.html", "/page.js": "page.js", "/view.js": "view.js", "/page.css": "page.css"}
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 
@@ -57,7 +58,7 @@ def create_app(folder: Path, token: str, *, port: int) -> Starlette:
     ]
     failures = {TooLarge: failed(413), ValueError: failed(400), OSError: failed(500), Stale: api.stale}
     failures |= {RecursionError: failed(400, "what was sent is nested too deeply")}
-    guard = Middleware(Guard, token=token, port=port)
+    guard = Middleware(Guard, token=token, port=port, public=frozenset(STATIC))
     return Starlette(routes=routes, middleware=[guard], exception_handlers=failures, lifespan=lifespan)
 
 
