@@ -22,8 +22,9 @@ from starlette.testclient import TestClient
 
 import safegain
 from safegain.review import create_app, import_decisions, serve
+from safegain.review.desk import Desk
 from safegain.review.finish import NextFit, free_name, next_fit
-from safegain.review.ledger import Decision, Ledger, Stale
+from safegain.review.ledger import Decision, Ledger, LedgerError, Stale
 from safegain.review.refit import Refit
 from safegain.review.server import _listening
 from safegain.review.words import time_left
@@ -435,6 +436,47 @@ def test_of_many_who_saw_the_same_version_one_is_written(folder):
         thread.join()
     assert (len(written), len(lost)) == (20, 60)
     assert sorted(decision.row for decision in written) == list(range(20))
+
+
+def test_a_full_disk_is_told_as_such_and_the_decision_can_be_sent_again(folder, monkeypatch):
+    desks = []
+    monkeypatch.setattr("safegain.review.app.Desk", lambda folder: desks.append(Desk(folder)) or desks[-1])
+    with opened(folder) as client:
+        base = desks[0]._ledger._base
+        base.execute("PRAGMA max_page_count = 1")  # no more than there are
+        for row in (left := numbers(client, order="random")):
+            if (answer := decide(client, row, "keep", who="x" * 90)).status_code != 200:
+                break
+        assert answer.status_code == 503
+        assert "review.sqlite: cannot be used (database or disk is full); is the disk full" in answer.json()["error"]
+        before = client.get("/api/changes").json()["last"]
+        assert before == left.index(row) > 0
+        assert client.post("/api/import", content=exported({"safegain_row": row}, "cat")).status_code == 503
+        base.execute("PRAGMA max_page_count = 1000")
+        assert decide(client, row, "keep", who="x" * 90).json()["state"]["version"] == 1
+        assert client.get("/api/changes").json()["last"] == before + 1
+
+
+def test_a_commit_that_fails_leaves_nothing_open(folder):
+    ledger = Ledger(open_run(folder))
+    decision = Decision(1, "keep", "cat", "tab", 0)
+    ledger._base.execute("PRAGMA foreign_keys = ON")
+    ledger._base.execute("CREATE TEMP TABLE one (x PRIMARY KEY)")
+    ledger._base.execute("CREATE TEMP TABLE two (x REFERENCES one DEFERRABLE INITIALLY DEFERRED)")  # checked at the end
+    ledger._base.execute("CREATE TEMP TRIGGER broken AFTER INSERT ON decisions BEGIN INSERT INTO two VALUES (1); END")
+    with pytest.raises(LedgerError, match="FOREIGN KEY"):
+        ledger.add(decision)
+    ledger._base.execute("DROP TRIGGER broken")
+    assert ledger.add(decision).version == 1
+    ledger.close()
+
+
+def test_a_file_that_is_damaged_meanwhile_is_not_the_senders_fault(folder, client):
+    row = numbers(client)[0]
+    written_by_somebody(folder, (*SOUND[:2], '"cow"', *SOUND[3:]))
+    answer = decide(client, row, "accept")
+    assert answer.status_code == 503
+    assert "is damaged" in answer.json()["error"]
 
 
 def test_another_server_on_the_same_folder_is_seen(folder, client):

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from safegain.review.desk import Desk
 from safegain.review.guard import REPORT_CSP, Guard, report_key, same
-from safegain.review.ledger import Stale
+from safegain.review.ledger import LedgerError, Stale
 from safegain.review.rows import Query
 from safegain.runs.folder import REPORT
 
@@ -57,7 +57,7 @@ def create_app(folder: Path, token: str, *, port: int) -> Starlette:
         Route("/api/cancel", api.cancel, methods=["POST"]),
     ]
     failures = {TooLarge: failed(413), ValueError: failed(400), OSError: failed(500), Stale: api.stale}
-    failures |= {RecursionError: failed(400, "what was sent is nested too deeply")}
+    failures |= {LedgerError: failed(503), RecursionError: failed(400, "what was sent is nested too deeply")}
     guard = Middleware(Guard, token=token, port=port, public=frozenset(STATIC))
     return Starlette(routes=routes, middleware=[guard], exception_handlers=failures, lifespan=lifespan)
 
