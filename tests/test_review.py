@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-import types
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +22,9 @@ from starlette.testclient import TestClient
 
 import safegain
 from safegain.review import create_app, import_decisions, serve
+from safegain.review.desk import Desk
 from safegain.review.finish import NextFit, free_name, next_fit
-from safegain.review.ledger import Decision, Ledger, Stale
+from safegain.review.ledger import Decision, Ledger, LedgerError, Stale
 from safegain.review.refit import Refit
 from safegain.review.server import _listening
 from safegain.review.words import time_left
@@ -121,7 +121,9 @@ def test_every_answer_is_closed_to_other_pages(client):
 
 
 def test_no_string_is_ever_read_as_html():
-    for file in Path("src/safegain/review").glob("*.js"):
+    scripts = list(Path(safegain.review.__file__).parent.glob("*.js"))
+    assert {file.name for file in scripts} == {"page.js", "view.js"}
+    for file in scripts:
         source = file.read_text()
         for word in (
             "innerHTML",
@@ -436,6 +438,47 @@ def test_of_many_who_saw_the_same_version_one_is_written(folder):
     assert sorted(decision.row for decision in written) == list(range(20))
 
 
+def test_a_full_disk_is_told_as_such_and_the_decision_can_be_sent_again(folder, monkeypatch):
+    desks = []
+    monkeypatch.setattr("safegain.review.app.Desk", lambda folder: desks.append(Desk(folder)) or desks[-1])
+    with opened(folder) as client:
+        base = desks[0]._ledger._base
+        base.execute("PRAGMA max_page_count = 1")  # no more than there are
+        for row in (left := numbers(client, order="random")):
+            if (answer := decide(client, row, "keep", who="x" * 90)).status_code != 200:
+                break
+        assert answer.status_code == 503
+        assert "review.sqlite: cannot be used (database or disk is full); is the disk full" in answer.json()["error"]
+        before = client.get("/api/changes").json()["last"]
+        assert before == left.index(row) > 0
+        assert client.post("/api/import", content=exported({"safegain_row": row}, "cat")).status_code == 503
+        base.execute("PRAGMA max_page_count = 1000")
+        assert decide(client, row, "keep", who="x" * 90).json()["state"]["version"] == 1
+        assert client.get("/api/changes").json()["last"] == before + 1
+
+
+def test_a_commit_that_fails_leaves_nothing_open(folder):
+    ledger = Ledger(open_run(folder))
+    decision = Decision(1, "keep", "cat", "tab", 0)
+    ledger._base.execute("PRAGMA foreign_keys = ON")
+    ledger._base.execute("CREATE TEMP TABLE one (x PRIMARY KEY)")
+    ledger._base.execute("CREATE TEMP TABLE two (x REFERENCES one DEFERRABLE INITIALLY DEFERRED)")  # checked at the end
+    ledger._base.execute("CREATE TEMP TRIGGER broken AFTER INSERT ON decisions BEGIN INSERT INTO two VALUES (1); END")
+    with pytest.raises(LedgerError, match="FOREIGN KEY"):
+        ledger.add(decision)
+    ledger._base.execute("DROP TRIGGER broken")
+    assert ledger.add(decision).version == 1
+    ledger.close()
+
+
+def test_a_file_that_is_damaged_meanwhile_is_not_the_senders_fault(folder, client):
+    row = numbers(client)[0]
+    written_by_somebody(folder, (*SOUND[:2], '"cow"', *SOUND[3:]))
+    answer = decide(client, row, "accept")
+    assert answer.status_code == 503
+    assert "is damaged" in answer.json()["error"]
+
+
 def test_another_server_on_the_same_folder_is_seen(folder, client):
     row = numbers(client)[0]
     with opened(folder) as other:
@@ -558,6 +601,19 @@ def test_numbers(tmp_path):
     assert found.loc[a["row"], "animal"] == labels.loc[a["row"], "suggested"]
     assert found.loc[b["row"], "animal"] == 12.5
     assert found.loc[c["row"], "animal"] == labels.loc[c["row"], "given"]
+
+
+def test_numbers_are_shown_with_all_their_digits(tmp_path):
+    folder = make_run(tmp_path / "run", task="numbers")
+    file = folder / "labels-1-of-1.parquet"
+    frame = pd.read_parquet(file)
+    different = [1234567.0, 1234568.0, 1234567.5, 0.1, 0.10000000000000002, -3.0, 1e300]
+    frame.loc[: len(different) - 1, "given"] = different
+    frame.to_parquet(file, index=False)
+    with opened(folder) as client:
+        shown = [client.get(f"/api/rows/{row}").json()["given"] for row in range(len(different))]
+        assert shown == ["1234567", "1234568", "1234567.5", "0.1", "0.10000000000000002", "-3", "1e+300"]
+        assert decide(client, 1, "keep").json()["state"]["label"] == "1234568"
 
 
 def test_an_infinite_number_is_no_label(tmp_path):
@@ -809,13 +865,20 @@ def test_an_import_that_does_not_fit_changes_nothing(folder, pair, message):
         assert client.get("/api/changes").json()["last"] == 0
 
 
-def test_import_of_a_file(folder, client, monkeypatch):
-    module = types.ModuleType("safegain.tables.label_studio")
-    module.from_export = lambda path: [tuple(pair) for pair in json.loads(path.read_text())]
-    monkeypatch.setitem(sys.modules, "safegain.tables.label_studio", module)
+def exported(data: dict, label: str) -> str:
+    """As Label Studio writes a checked task."""
+    result = {"from_name": "label", "to_name": "row", "type": "choices", "value": {"choices": [label]}}
+    return json.dumps([{"id": 1, "data": data, "annotations": [{"was_cancelled": False, "result": [result]}]}])
+
+
+def test_import_of_a_file(client, monkeypatch):
     row = numbers(client)[0]
-    assert client.post("/api/import", content=json.dumps([[row, "cat"]])).json() == {"imported": 1}
-    assert client.post("/api/import", content=b"{").status_code == 400
+    assert client.post("/api/import", content=exported({"safegain_row": row}, "cat")).json() == {"imported": 1}
+    assert client.get(f"/api/rows/{row}").json()["state"]["label"] == "cat"
+    for bad in ("", "{", "{}", exported({}, "cat"), "[" * 100_000):
+        answer = client.post("/api/import", content=bad)
+        assert answer.status_code == 400
+        assert answer.json()["error"].startswith("the file that was sent: ")
     monkeypatch.setattr("safegain.review.app.LARGEST_IMPORT", 1000)
     assert client.post("/api/import", content=b"[" * 1001).status_code == 413
 

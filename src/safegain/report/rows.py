@@ -1,6 +1,5 @@
 """The most suspicious rows as they are shown: picture, values, given and suggested label."""
 
-import base64
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ import pandas as pd
 
 from safegain.report.words import cut, label
 from safegain.runs import Run
+from safegain.runs.pictures import data_address
 from safegain.runs.words import likely
 
 MOST_ROWS, MOST_VALUES, MOST_LETTERS = 30, 8, 240
@@ -49,13 +49,11 @@ def _row(issue: dict[str, Any], example: dict[str, Any] | None, numbers: bool) -
         suggested=label(issue["suggested"]),
         sure=sure,
         words=f"that it is wrong: {likely(sure)}" if numbers else likely(sure),
-        picture=None if example is None else _data_address(example["picture"]),
+        picture=None if example is None else _small(example["picture"]),
         values=[(cut(key, 60), cut(value, MOST_LETTERS)) for key, value in values[:MOST_VALUES]],
         more_values=max(0, len(values) - MOST_VALUES),
     )
 
 
-def _data_address(picture: Any) -> str | None:
-    if not isinstance(picture, bytes) or not picture.startswith(b"\x89PNG\r\n\x1a\n") or len(picture) > LARGEST_PICTURE:
-        return None
-    return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
+def _small(picture: Any) -> str | None:
+    return data_address(picture) if isinstance(picture, bytes) and len(picture) <= LARGEST_PICTURE else None

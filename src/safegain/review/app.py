@@ -2,7 +2,6 @@
 
 import json
 import stat
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,12 +17,13 @@ from starlette.routing import Route
 
 from safegain.review.desk import Desk
 from safegain.review.guard import REPORT_CSP, Guard, report_key, same
-from safegain.review.ledger import Stale
+from safegain.review.ledger import LedgerError, Stale
 from safegain.review.rows import Query
 from safegain.runs.folder import REPORT
 
 LARGEST_DECISION, LARGEST_REPORT, LARGEST_IMPORT = 10_000, 10 * 2**20, 50 * 2**20  # bytes
 LONGEST_LIST = 200  # rows in one answer
+# The same for everyone, with no data in them: the only answers that need no token or key.
 STATIC = {"/": "page.html", "/page.js": "page.js", "/view.js": "view.js", "/page.css": "page.css"}
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 
@@ -57,8 +57,8 @@ def create_app(folder: Path, token: str, *, port: int) -> Starlette:
         Route("/api/cancel", api.cancel, methods=["POST"]),
     ]
     failures = {TooLarge: failed(413), ValueError: failed(400), OSError: failed(500), Stale: api.stale}
-    failures |= {RecursionError: failed(400, "what was sent is nested too deeply")}
-    guard = Middleware(Guard, token=token, port=port)
+    failures |= {LedgerError: failed(503), RecursionError: failed(400, "what was sent is nested too deeply")}
+    guard = Middleware(Guard, token=token, port=port, public=frozenset(STATIC))
     return Starlette(routes=routes, middleware=[guard], exception_handlers=failures, lifespan=lifespan)
 
 
@@ -93,12 +93,10 @@ class Api:
         return answer({"error": str(error), "state": self.desk.state(error.current)}, 409)
 
     async def import_export(self, request: Request) -> Response:
-        from safegain.tables.label_studio import from_export
+        from safegain.tables.label_studio import from_content
 
-        with tempfile.TemporaryDirectory() as beside:
-            export = Path(beside) / "export.json"
-            export.write_bytes(await body(request, LARGEST_IMPORT))
-            return answer({"imported": self.desk.add_all(from_export(export))})
+        export = from_content(await body(request, LARGEST_IMPORT), "the file that was sent")
+        return answer({"imported": self.desk.add_all(export)})
 
     async def finish(self, _: Request) -> Response:
         return answer(self.desk.finish())

@@ -12,7 +12,6 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-PUBLIC = {"/", "/page.js", "/view.js", "/page.css"}  # the same for everyone: no data in them
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -46,6 +45,7 @@ class Guard:
     app: ASGIApp
     token: str
     port: int
+    public: frozenset[str]  # paths that need no token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -70,7 +70,7 @@ class Guard:
             return "this page has the address 127.0.0.1 only"
         if not set(headers.getlist("origin")) <= {f"http://{host}" for host in hosts}:
             return "requests of other pages are not answered"
-        public = scope["path"] in PUBLIC or scope["path"].startswith("/report/")  # reports have keys of their own
+        public = scope["path"] in self.public or scope["path"].startswith("/report/")  # reports have keys of their own
         if not public and not same(headers.get("x-safegain-token", ""), self.token):
             return "the token of the URL is missing or that of an earlier start"
         return None

@@ -61,6 +61,10 @@ class Decision:
         return (self.row, self.verdict, self.label) == (other.row, other.verdict, other.label)
 
 
+class LedgerError(RunError):
+    """The file of decisions cannot be read or written: what was sent may be right, and can be sent again."""
+
+
 class Stale(Exception):
     """Somebody else has decided in the meantime."""
 
@@ -78,17 +82,19 @@ class Ledger:
         self._file = run.folder / FILE
         self._n_rows, self._vocabulary = len(run.labels), Vocabulary.of(run)
         if self._file.is_symlink() or (self._file.exists() and not self._file.is_file()):
-            raise RunError(f"{self._file}: is a link or no file; move it away")
+            raise LedgerError(f"{self._file}: is a link or no file; move it away")
         with self._readable():
             # Autocommit: a transaction is begun where it is needed. One thread at a time uses the connection.
             self._base = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False, timeout=10)
             self._base.execute("PRAGMA trusted_schema = OFF")
             version = self._base.execute("PRAGMA user_version").fetchone()[0]
             if version > FORMAT:
-                raise RunError(f"{self._file}: has format {version}, this version reads {FORMAT}; install a newer one")
+                raise LedgerError(
+                    f"{self._file}: has format {version}, this version reads {FORMAT}; install a newer one"
+                )
             found = _shape(self._base)
             if found and found != _own_shape():
-                raise RunError(f"{self._file}: is not a file of decisions of this version; move it away")
+                raise LedgerError(f"{self._file}: is not a file of decisions of this version; move it away")
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
             if not found:
@@ -125,7 +131,7 @@ class Ledger:
         except (ValueError, TypeError, RecursionError):
             sound = False
         if not sound:
-            raise RunError(f"{self._file}: is damaged (decision {number} is none of this run); move it away")
+            raise LedgerError(f"{self._file}: is damaged (decision {number} is none of this run); move it away")
         return Decision(row, verdict, known, who, version, time)
 
     def rows_since(self, number: int) -> list[int]:
@@ -185,17 +191,18 @@ class Ledger:
             self._base.execute("BEGIN IMMEDIATE")  # from here on nobody else writes
             try:
                 yield
+                self._base.execute("COMMIT")
             except BaseException:
-                self._base.execute("ROLLBACK")
+                if self._base.in_transaction:  # of a full disk, SQLite has rolled back by itself
+                    self._base.execute("ROLLBACK")
                 raise
-            self._base.execute("COMMIT")
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise RunError(
+            raise LedgerError(
                 f"{self._file}: cannot be used ({error}); is the disk full, or the file not yours?"
             ) from None
 

@@ -9,16 +9,21 @@ let token = location.hash.slice(1);
 let about = null; // what does not change
 let rows = []; // those of the list that are known, in order; a decided one stays where it was
 let more = false; // whether the list goes on
+let generation = 0; // of requests for rows: only the last one counts
+let loading = null; // that one, while it is under way
 let at = 0; // the row that is shown
 let view = "single";
 let last = 0; // the number of the last decision that is known
 let gone = null; // why the server cannot be reached
+let failing = null; // why it cannot write decisions down
+let beginning = false;
 let sending = false;
 let byMouse = false; // how the page was last used
 let filtering = null; // the timer of a filter that is being typed
 let watching = null; // the timer of a fit that is going on
 const queue = []; // decisions that are not on the disk yet, oldest first
 const past = []; // what can be undone
+const own = new Map(); // the version that this tab's last decision gave a row, by number
 const details = new Map(); // rows in full, by number
 
 // --- asking the server
@@ -57,8 +62,8 @@ async function trying(work) {
     await work();
     reach(null);
   } catch (error) {
-    if (error instanceof Gone) reach(error.message);
-    else say(error.message);
+    reach(error instanceof Gone ? error.message : null);
+    if (!(error instanceof Gone)) say(error.message);
   }
 }
 
@@ -70,9 +75,15 @@ function reach(why) {
   const texts = {
     away: `The server does not answer. What was saved is safe in the run folder.${waiting} Start it again (${command.trim()}) and open the new address in this tab.`,
     token: `${token ? "The server was started anew" : "The address is incomplete"}: open the address that it printed, with all that follows the #, in this tab.${waiting}`,
+    failing: `Nothing can be saved at the moment (${failing}).${waiting} It is tried again every few seconds: leave this tab open.`,
   };
-  $("banner").hidden = gone === null;
-  if (gone && $("banner").textContent !== texts[gone]) $("banner").textContent = texts[gone];
+  const trouble = gone ?? (failing === null ? null : "failing");
+  $("banner").hidden = trouble === null;
+  if (trouble && $("banner").textContent !== texts[trouble]) $("banner").textContent = texts[trouble];
+  count();
+}
+
+function count() {
   $("saved").textContent = queue.length ? `${queue.length} not saved yet` : "all saved";
   $("saved").className = queue.length ? "unsaved" : "";
 }
@@ -81,11 +92,20 @@ const say = (text) => ($("said").textContent = text);
 
 // --- the list
 
-async function load(anew) {
+// One request at a time: the next rows are asked for once, however often the end is reached; a new list replaces it.
+function load(anew) {
+  if (loading && !anew) return loading;
+  const mine = ++generation;
+  loading = fetchRows(anew, mine).finally(() => { if (mine === generation) loading = null; });
+  return loading;
+}
+
+async function fetchRows(anew, mine) {
   const query = asked();
   query.set("limit", PAGE);
   if (!anew && rows.length) query.set("after", rows.at(-1).row);
   const found = await get(`/api/rows?${query}`);
+  if (mine !== generation) return; // another list is wanted by now
   if (anew) [rows, at] = [[], 0];
   rows.push(...found.rows);
   more = found.more;
@@ -105,7 +125,9 @@ function describe() {
 }
 
 async function go(step) {
+  const list = rows;
   if (at + step >= rows.length && more) await trying(() => load(false));
+  if (list !== rows) return; // the step was made in another list
   at = Math.max(0, Math.min(rows.length, at + step)); // one past the end: the list is done
   if (view === "grid") at = Math.min(at, Math.max(0, rows.length - 1));
   show();
@@ -183,19 +205,22 @@ function decide(verdict, choice = null) {
   go(1);
 }
 
-// Shown at once, and sent in turn.
-function put(row, verdict, choice, label) {
-  const { version } = row.state;
+// Shown at once, and sent in turn. The version is that on which it was decided.
+function put(row, verdict, choice, label, version = row.state.version) {
+  own.set(row.row, version + 1);
   row.state = { version: version + 1, verdict: verdict === "undo" ? null : verdict, label: label ?? null, choice };
   queue.push({ row, verdict, choice, version, label, words: verdict === "undo" ? "undo" : told(row.state) });
+  count();
   flush();
 }
 
 function undo() {
-  const latest = past.pop() ?? (rows[at]?.state.verdict ? { row: rows[at], before: { verdict: null } } : null);
-  if (!latest) return say("There is nothing to undo.");
-  const { row, before } = latest;
-  put(row, before.verdict ?? "undo", before.choice ?? null, before.label);
+  const latest = past.pop();
+  const row = latest?.row ?? rows[at];
+  if (!latest && !row?.state.verdict) return say("There is nothing to undo.");
+  const before = latest?.before ?? { verdict: null };
+  const version = latest ? own.get(row.row) : row.state.version; // what another tab has decided since is asked about
+  put(row, before.verdict ?? "undo", before.choice ?? null, before.label, version);
   if (rows.includes(row)) at = rows.indexOf(row);
   say(`Row ${row.row}: undone.`);
   show();
@@ -208,6 +233,9 @@ async function flush() {
     while (queue.length) {
       const { row, verdict, choice, version } = queue[0];
       const { status, answer } = await ask("/api/decide", { row: row.row, verdict, choice, version, who });
+      const taken = [200, 400, 409].includes(status);
+      failing = taken ? null : answer.error;
+      if (!taken) return; // it stays in the queue, and the next poll sends it again
       const mine = queue.shift();
       if (status === 200) adopt(row, answer.state);
       else await refused(mine, status, answer);
@@ -224,6 +252,7 @@ function adopt(row, state) {
 async function refused(mine, status, answer) {
   const { row } = mine;
   for (let i = queue.length; i--;) if (queue[i].row === row) queue.splice(i, 1); // they build on the refused one
+  for (let i = past.length; i--;) if (past[i].row.row === row.row) past.splice(i, 1); // nothing is left to undo
   if (status !== 409) {
     row.state = (await get(`/api/rows/${row.row}`)).state;
     say(`Row ${row.row}: ${answer.error}.`);
@@ -231,13 +260,15 @@ async function refused(mine, status, answer) {
   }
   row.state = answer.state;
   const where = answer.state.who === "import" ? "an import" : "another tab";
-  $("theirs").textContent = `Row ${row.row} was decided in ${where} since you saw it: ${answer.state.verdict ? told(answer.state) : "open again"}.`;
+  $("theirs").textContent = `Row ${row.row} was decided in ${where} meanwhile: ${answer.state.verdict ? told(answer.state) : "open again"}.`;
   $("mine").textContent = mine.verdict === "undo" ? "Undo it all the same" : `Use mine: ${mine.words}`;
   $("conflict").returnValue = "theirs";
   $("conflict").showModal();
   await new Promise((resolve) => $("conflict").addEventListener("close", resolve, { once: true }));
-  if ($("conflict").returnValue === "mine") put(row, mine.verdict, mine.choice, mine.label);
-  else say(`Row ${row.row}: left as the other tab decided.`);
+  if ($("conflict").returnValue === "mine") {
+    past.push({ row, before: row.state });
+    put(row, mine.verdict, mine.choice, mine.label);
+  } else say(`Row ${row.row}: left as the other tab decided.`);
   show();
 }
 
@@ -258,7 +289,13 @@ async function changes() {
   }
 }
 
-const poll = () => (about ? flush() : trying(begin));
+async function poll() {
+  if (about) return flush();
+  if (beginning) return;
+  beginning = true;
+  await trying(begin);
+  beginning = false;
+}
 
 // --- finishing
 
@@ -270,6 +307,7 @@ async function openFinish() {
     $("written").textContent = answer.rows
       ? `${answer.rows} checked row${answer.rows === 1 ? " was" : "s were"} written to ${answer.file}.`
       : "Nothing has been checked yet.";
+    if (queue.length) $("written").textContent += ` Not saved yet, and left out: ${queue.length}.`;
     $("next").hidden = answer.command === null || !answer.rows;
     $("command").textContent = answer.command ?? "";
     await watch();
@@ -334,7 +372,6 @@ document.addEventListener("keydown", (event) => {
 // --- beginning
 
 async function begin() {
-  if (about) return;
   const found = await get("/api/about");
   const form = $("filters");
   const option = (value, text, off) => el("option", { value, disabled: off }, text);

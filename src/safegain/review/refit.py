@@ -36,10 +36,7 @@ class Refit:
     def cancel(self) -> None:
         if self.running:
             self._cancelled = True
-            if sys.platform == "win32":
-                self._process.kill()
-            else:
-                os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
     def last_line(self) -> str:

@@ -3,7 +3,6 @@
 Everything is an array over the shown rows, read once; a request is a mask over them, a page of them is made into JSON.
 """
 
-import base64
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from safegain.review import words
 from safegain.review.vocabulary import Vocabulary, text
 from safegain.runs.folder import Run
 from safegain.runs.lot import by_lot
+from safegain.runs.pictures import data_address
 
 OPEN, DECIDED, SKIPPED = 0, 1, 2  # states of a row
 STATES = {"all": None, "open": OPEN, "decided": DECIDED, "skipped": SKIPPED}
@@ -39,7 +39,6 @@ ORDERS = {
     ),
 }
 CAVEAT = "A certificate needs rows drawn at random from all: only “A random sample” gives that."
-PNG = b"\x89PNG\r\n\x1a\n"
 CUT, FEW = 300, 8  # characters of a value, and values, in a list
 
 
@@ -164,8 +163,7 @@ class Rows:
         return self.vocabulary.classes is None
 
     def _card(self, row: int, name: Any) -> dict[str, Any]:
-        png = self._pictures.get(row)
-        picture = None if png is None else "data:image/png;base64," + base64.b64encode(png).decode()
+        picture = data_address(self._pictures.get(row))
         return {"row": row, "id": None if name is None else str(name), "picture": picture}
 
 
@@ -191,17 +189,15 @@ def _neighbours(run: Run) -> _Neighbours:
     return _Neighbours(frame, frame["distance"].quantile([0.1, 0.5, 0.9]).tolist() if len(frame) else [0, 0, 0])
 
 
-def _examples(run: Run) -> tuple[dict[int, dict[str, str]], dict[int, bytes]]:
-    """Values and pictures by row. What does not begin as a PNG file does is not shown."""
+def _examples(run: Run) -> tuple[dict[int, dict[str, str]], dict[int, Any]]:
+    """Values and pictures by row."""
     if run.examples is None:
         return {}, {}
     rows = run.examples["row"].tolist()
-    pictures = run.examples["picture"].tolist()
     values = [
         {_whole(name): _whole(value) for name, value in json.loads(one).items()} for one in run.examples["values"]
     ]
-    shown = {row: png for row, png in zip(rows, pictures, strict=True) if png is not None and png.startswith(PNG)}
-    return dict(zip(rows, values, strict=True)), shown
+    return dict(zip(rows, values, strict=True)), dict(zip(rows, run.examples["picture"], strict=True))
 
 
 def _whole(value: Any) -> str:

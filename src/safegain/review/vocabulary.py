@@ -66,5 +66,9 @@ class Vocabulary:
 
 
 def text(label: Label | None) -> str | None:
-    """As the page shows it."""
-    return f"{label:.6g}" if isinstance(label, float) else None if label is None else str(label)
+    """As the page shows it, numbers with all their digits: people decide between two that may differ in the last.
+
+    >>> text(1234567.0), text(0.1), text(1e300)
+    ('1234567', '0.1', '1e+300')
+    """
+    return None if label is None else repr(label).removesuffix(".0") if isinstance(label, float) else str(label)

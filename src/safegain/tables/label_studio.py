@@ -38,15 +38,21 @@ def from_export(path: Path) -> list[tuple[int | str, str | float]]:
     """
     path = Path(path)
     check_file(path)
+    with readable(path):
+        content = path.read_bytes()
+    return from_content(content, str(path))
+
+
+def from_content(content: bytes, name: str) -> list[tuple[int | str, str | float]]:
+    """The same of an export that is in memory; `name` is what a message calls it."""
     try:
-        with readable(path):
-            tasks = json.loads(path.read_bytes())
+        tasks = json.loads(content)
     except RecursionError:
-        raise BadFile(f"{path}: is nested too deep; export it from Label Studio as JSON") from None
+        raise BadFile(f"{name}: is nested too deep; export it from Label Studio as JSON") from None
     except ValueError as error:
-        raise BadFile(f"{path}: is not JSON ({error}); export it from Label Studio as JSON") from None
+        raise BadFile(f"{name}: is not JSON ({error}); export it from Label Studio as JSON") from None
     if not isinstance(tasks, list):
-        raise BadFile(f"{path}: is not a list of tasks; export it from Label Studio as JSON")
+        raise BadFile(f"{name}: is not a list of tasks; export it from Label Studio as JSON")
     found = []
     for number, task in enumerate(tasks):
         try:
@@ -55,7 +61,7 @@ def from_export(path: Path) -> list[tuple[int | str, str | float]]:
                 found.append((_row(task["data"]), label))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             what = f"({shown(str(error))})"
-            raise BadFile(f"{path}: task {number} is not as Label Studio writes it {what}; export it as JSON") from None
+            raise BadFile(f"{name}: task {number} is not as Label Studio writes it {what}; export it as JSON") from None
     return found
 
 
