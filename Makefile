@@ -43,7 +43,7 @@ mnist: .venv/installed
 reproduce: .venv/installed
 	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" $(BIN)/python -m experiments
 
-# docs/board.md, in less than four hours: ONLY=spambase for the cells with that word in their name, QUICK=1 to rehearse.
+# docs/board.md, in an hour or two on 2 cores: ONLY=spambase for the cells with that word in their name, QUICK=1 to rehearse.
 board: .venv/installed
 	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" $(BIN)/python -m experiments.board
 

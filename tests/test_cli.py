@@ -103,7 +103,7 @@ def test_predictions_are_those_of_python(cars, tmp_path):
 
 def test_labels_as_table_csv_parquet_and_label_studio(cars, tmp_path):
     assert "suggested" in done("labels", cars / "run", "--top", 3)
-    for name in ("l.csv", "l.parquet", "l.json"):
+    for name in ("l.csv", "l.parquet", "l.json", "L.CSV", "L.JSON"):
         assert CliRunner().invoke(app, ["labels", str(cars / "run"), "--out", str(tmp_path / name)]).exit_code == 0
     table, exact = pd.read_csv(tmp_path / "l.csv"), pd.read_parquet(tmp_path / "l.parquet")
     assert table.columns.tolist() == ["row", "id", "given", "suggested", "confidence", "weight", "suspicion"]
@@ -111,7 +111,8 @@ def test_labels_as_table_csv_parquet_and_label_studio(cars, tmp_path):
     train = pd.read_csv(cars / "train.csv")
     assert (train["region"][table["row"]].to_numpy() == table["given"]).all()
     assert (train["car"][table["row"]].to_numpy() == table["id"]).all()
-    tasks = json.loads((tmp_path / "l.json").read_text())
+    assert (tmp_path / "L.CSV").read_bytes() == (tmp_path / "l.csv").read_bytes()
+    tasks = json.loads((tmp_path / "L.JSON").read_text())
     assert [task["data"]["safegain_row"] for task in tasks] == table["row"].tolist()
     assert len(json.loads(done("labels", cars / "run", "--json"))) == len(table)
 

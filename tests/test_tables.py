@@ -662,11 +662,11 @@ def test_a_column_of_marks(tmp_path):
     found = problem(put(tmp_path / "a.csv", as_csv(rows)), trusted="ok")
     assert found.trusted.tolist() == [True, False, True, False, True, False, False, False, True, True, False, True]
     assert list(found.kinds) == ["x"]
-    said = ["x", "X", "✓", "Ja", "nein", "oui", "non", "si", "no", "T", "f", "WAHR", "falsch", ""]
+    said = ["x", "X", "✓", "Ja", "nein", "oui", "non", "si", "no", "T", "f", "WAHR", "falsch", "y", "N", ""]
     words = [{"x": i * i % 7, "ok": mark, "y": "ab"[i % 2]} for i, mark in enumerate(said)]
     found = problem(put(tmp_path / "w.csv", as_csv(words)), trusted="ok")
     assert [mark for mark, yes in zip(said, found.trusted, strict=True) if yes] == [
-        *("x", "X", "✓", "Ja", "oui", "si", "T", "WAHR")
+        *("x", "X", "✓", "Ja", "oui", "si", "T", "WAHR", "y")
     ]
     rows[4]["ok"] = "maybe"
     file = put(tmp_path / "b.csv", as_csv(rows))

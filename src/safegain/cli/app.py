@@ -58,7 +58,13 @@ def fit(
         list[Path] | None, typer.Option(help="trusted.parquet of a review: rows of TRAIN with their right label.")
     ] = None,
     id: Annotated[str | None, typer.Option(help="A column that names every row; joins the two files.")] = None,
-    group: Annotated[str | None, typer.Option(help="A column of groups, none of which is to lose.")] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="A column of groups: reported one by one, and not a feature. With --safeness per-group none may lose; "
+            "with --certify 0.05,per_group=true each is proved."
+        ),
+    ] = None,
     task: Annotated[
         str | None, typer.Option(help="classes or numbers, if it is not what the labels look like.")
     ] = None,
@@ -70,7 +76,9 @@ def fit(
     number: Annotated[list[str] | None, _option("This column holds numbers.", _KINDS)] = None,
     category: Annotated[list[str] | None, _option("This column holds categories.", _KINDS)] = None,
     text: Annotated[list[str] | None, _option("This column holds text.", _KINDS)] = None,
-    image: Annotated[list[str] | None, _option("This column holds paths of pictures.", _KINDS)] = None,
+    image: Annotated[
+        list[str] | None, _option("This column holds paths of pictures below TRAIN's folder.", _KINDS)
+    ] = None,
     drop: Annotated[list[str] | None, _option("This column is left out.", _KINDS)] = None,
     image_features: Annotated[str, _option("auto, patches or pixels.", _KINDS)] = "auto",
     certify: Annotated[
@@ -84,8 +92,8 @@ def fit(
     safeness: Annotated[
         str | None, _option("per-class, per-group, bootstrap:3, measures:log_loss,brier; joined by +.", _SEARCH)
     ] = None,
-    m: Annotated[int | None, _option("Bootstrap sets without --safeness (3).", _SEARCH)] = None,
-    n_outer: Annotated[int | None, _option("Outer steps (20).", _SEARCH)] = None,
+    m: Annotated[int | None, _option("Bootstrap sets of free and structured, without --safeness (3).", _SEARCH)] = None,
+    n_outer: Annotated[int | None, _option("Outer steps of free and structured (20).", _SEARCH)] = None,
     lr_outer: Annotated[float | None, _option("Their rate (0.06).", _SEARCH)] = None,
     penalty: Annotated[str | None, _option("paper or hinge.", _SEARCH)] = None,
     penalty_weight: Annotated[float | None, _option("Of a set that loses (1).", _SEARCH)] = None,
@@ -154,7 +162,8 @@ def predict(
 def labels(
     run: Run,
     out: Annotated[
-        Path | None, typer.Option(help="A .csv or .parquet file, or .json for Label Studio (default: a table here).")
+        Path | None,
+        typer.Option(help="A .csv, .parquet or .jsonl file, or .json for Label Studio (default: a table here)."),
     ] = None,
     top: Annotated[
         int | None, typer.Option(min=1, help="Only so many (default: all; 20 of them on the screen).")

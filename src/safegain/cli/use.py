@@ -54,9 +54,9 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
         if len(few) < len(shown):
             talk.say(f"{len(few)} of {len(shown):,}; all of them: safegain labels {folder} --out labels.csv")
         return
-    if out.suffix not in (".csv", ".parquet", ".jsonl", ".json"):
+    if (suffix := out.suffix.lower()) not in (".csv", ".parquet", ".jsonl", ".json"):
         raise BadFile(f"{out}: give it one of the endings .csv .parquet .jsonl, or .json for Label Studio")
-    if out.suffix == ".json":
+    if suffix == ".json":
         with written(out) as beside:
             tasks = to_tasks(issues, run.examples, run.facts["task"])
             beside.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), encoding="utf-8")

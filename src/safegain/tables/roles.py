@@ -14,8 +14,8 @@ from safegain.tables.task import objects
 ROW = "_row"  # of a trusted file: the row of train (from 0) whose label it is
 CHECKED_ID, CHECKED_FILE = "id", "_file"  # of a review's file: the row's id; sha256 of the file whose rows are meant
 _TRUE, _FALSE = (
-    ("true", "t", "1", "1.0", "yes", "x", "✓", "ja", "wahr", "oui", "si", "sí", "sì"),
-    ("false", "f", "0", "0.0", "no", "nein", "falsch", "non", *(text.lower() for text in MISSING.to_pylist())),
+    ("true", "t", "1", "1.0", "yes", "y", "x", "✓", "ja", "wahr", "oui", "si", "sí", "sì"),
+    ("false", "f", "0", "0.0", "no", "n", "nein", "falsch", "non", *(text.lower() for text in MISSING.to_pylist())),
 )
 
 
