@@ -603,16 +603,16 @@ def test_numbers(tmp_path):
     assert found.loc[c["row"], "animal"] == labels.loc[c["row"], "given"]
 
 
-def test_numbers_are_shown_with_all_their_digits(tmp_path):
+def test_numbers_are_shown_with_the_digits_that_people_tell_them_by(tmp_path):
     folder = make_run(tmp_path / "run", task="numbers")
     file = folder / "labels-1-of-1.parquet"
     frame = pd.read_parquet(file)
-    different = [1234567.0, 1234568.0, 1234567.5, 0.1, 0.10000000000000002, -3.0, 1e300]
+    different = [1234567.0, 1234568.0, 1234567.5, 0.1, 1 / 3, -3.0, 1e300]
     frame.loc[: len(different) - 1, "given"] = different
     frame.to_parquet(file, index=False)
     with opened(folder) as client:
         shown = [client.get(f"/api/rows/{row}").json()["given"] for row in range(len(different))]
-        assert shown == ["1234567", "1234568", "1234567.5", "0.1", "0.10000000000000002", "-3", "1e+300"]
+        assert shown == ["1234567", "1234568", "1234567.5", "0.1", "0.3333333333", "-3", "1e+300"]
         assert decide(client, 1, "keep").json()["state"]["label"] == "1234568"
 
 
@@ -914,3 +914,11 @@ def test_a_million_labels(tmp_path):
         decide(client, numbers(client)[0], "accept")
         client.get("/api/changes")
         assert time.perf_counter() - began < 1
+
+
+def test_a_run_of_classes_that_names_none_is_damaged(tmp_path):
+    folder = make_run(tmp_path / "run")
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**facts, "classes": None}))
+    with pytest.raises(RunError, match="classes are needed"):
+        create_app(folder, "token", port=8000)

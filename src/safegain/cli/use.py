@@ -11,7 +11,7 @@ import numpy as np
 from safegain.atomic import written
 from safegain.cli.talk import Talk
 from safegain.runs.folder import Run, RunError, open_run
-from safegain.runs.words import judged
+from safegain.runs.words import judged, label_text
 from safegain.tables import BadFile, Table, print_table, read_rows, write_table
 from safegain.tables.label_studio import to_tasks
 
@@ -50,6 +50,7 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
         if shown.empty:
             talk.say(judged(run.facts))
         few = shown.head(top or ON_SCREEN)
+        few = few.assign(given=few["given"].map(label_text), suggested=few["suggested"].map(label_text))
         talk.table(few.columns.tolist(), few.itertuples(index=False))
         if len(few) < len(shown):
             talk.say(f"{len(few)} of {len(shown):,}; all of them: safegain labels {folder} --out labels.csv")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from safegain.runs.folder import Run
+from safegain.runs.folder import FACTS, Run, damaged
+from safegain.runs.words import label_text
 
 Label = str | int | float | bool
 
@@ -19,7 +20,11 @@ class Vocabulary:
 
     @staticmethod
     def of(run: Run) -> "Vocabulary":
-        return Vocabulary(None if run.facts.get("classes") is None else tuple(run.facts["classes"]))
+        if run.facts["task"] == "numbers":
+            return Vocabulary(None)
+        if run.facts["classes"] is None:
+            raise damaged(run.folder / FACTS, "classes are needed to choose from, and are null")
+        return Vocabulary(tuple(run.facts["classes"]))
 
     def codes(self, values: pd.Series) -> np.ndarray:
         """Labels as numbers of classes, -1 where there is none; or the numbers themselves, NaN where there is none."""
@@ -66,9 +71,5 @@ class Vocabulary:
 
 
 def text(label: Label | None) -> str | None:
-    """As the page shows it, numbers with all their digits: people decide between two that may differ in the last.
-
-    >>> text(1234567.0), text(0.1), text(1e300)
-    ('1234567', '0.1', '1e+300')
-    """
-    return None if label is None else repr(label).removesuffix(".0") if isinstance(label, float) else str(label)
+    """As the page shows it."""
+    return None if label is None else label_text(label)

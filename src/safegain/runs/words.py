@@ -20,6 +20,15 @@ def likely(share: float) -> str:
     return next((words for least, words in LIKELY if share >= least), "a guess")
 
 
+def label_text(label: Any) -> str:
+    """A label with the digits that people tell it by.
+
+    >>> label_text(1234567.0), label_text(277934.18237433), label_text("cat")
+    ('1234567', '277934.1824', 'cat')
+    """
+    return f"{label:.10g}" if isinstance(label, float) else str(label)
+
+
 def judged(facts: Mapping[str, Any]) -> str:
     """How many labels are doubted, if they were looked into at all."""
     doubted, verdict = facts["n_suspicious"] or 0, facts["verdict"] or {}
