@@ -95,6 +95,9 @@ def _with_columns(folder: Path) -> Run:
         raise RunError(
             f"{folder}: was saved from Python and knows no columns; use safegain.load({str(folder)!r}) there"
         )
+    encoder = run.facts["encoder"]
+    if encoder is None or encoder["parameters"]["kinds"] != run.facts["columns"]:
+        raise RunError(f"{folder / 'run.json'}: is damaged (its encoder is not one of its columns); fit again")
     return run
 
 
