@@ -97,7 +97,7 @@ def _with_columns(folder: Path) -> Run:
         )
     encoder = run.facts["encoder"]
     if encoder is None or encoder["parameters"]["kinds"] != run.facts["columns"]:
-        raise RunError(f"{folder / 'run.json'}: is damaged (its encoder is not one of its columns); fit again")
+        raise RunError(f"{folder / 'run.json'}: is damaged (its encoder does not fit its columns); fit again")
     return run
 
 
