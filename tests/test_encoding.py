@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zlib
 from datetime import date
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -363,6 +364,17 @@ def test_many_pixels_are_reduced_as_by_pca():
     np.testing.assert_allclose(np.abs(found), np.abs(expected), rtol=1e-2, atol=2e-2)
 
 
+def test_transparent_pictures_lie_on_white_from_files_and_from_an_array(tmp_path):
+    some = random_pictures(12, 7, 9, 4)
+    some[0] = 0
+    found = encode("image", some)
+    assert (found[0] == 1).all()
+    assert found.shape == (12, 7 * 9 * 3)
+    assert np.array_equal(found, encode("image", arrow(write_pictures(tmp_path, some)), folder=str(tmp_path)))
+    shown = np.asarray(Image.open(BytesIO(thumbnail(some, 5, None))))
+    np.testing.assert_allclose(shown.ravel() / 255, found[5], atol=1e-6)
+
+
 def test_shapes(tmp_path):
     def shape(values, **options) -> tuple[int, ...]:
         return TableEncoder({"c": "image"}, **options).fit({"c": values}).blocks_[0].shape
@@ -637,14 +649,69 @@ def test_arrays_of_different_units_are_standardised_beside_other_kinds():
         lambda facts, arrays: facts["blocks"][0].update(unknown=1),
         lambda facts, arrays: arrays.pop("4.centre"),
         lambda facts, arrays: facts["parameters"].update(kinds={"age": "nonsense"}),
+        lambda facts, arrays: facts["parameters"].update(folder=5),
+        lambda facts, arrays: facts["blocks"][0].update(scale="x"),
+        lambda facts, arrays: facts["blocks"][0].update(scale=0.0),
+        lambda facts, arrays: facts["blocks"][0].update(scale=True),
+        lambda facts, arrays: facts["blocks"][0].update(centre=None),
+        lambda facts, arrays: facts["blocks"][0].update(centre=10**400),
+        lambda facts, arrays: facts["blocks"][0].update(gaps=1),
+        lambda facts, arrays: facts["blocks"][2].update(categories=5),
+        lambda facts, arrays: facts["blocks"][2].update(categories=["a", 5]),
+        lambda facts, arrays: facts["blocks"][3].update(scale=-1.0),
+        lambda facts, arrays: facts["blocks"][4].update(centre=arrays.pop("4.centre").tolist()),
+        lambda facts, arrays: facts["blocks"][5].update(shape=[5, 6, 4]),
+        lambda facts, arrays: facts["blocks"][5].update(shape=[10**6, 10**6, 3]),
+        lambda facts, arrays: facts["blocks"][5].update(shape=[5.0, 6.0]),
+        lambda facts, arrays: arrays.update({"3.terms": np.full(9, 255, np.uint8)}),
+        lambda facts, arrays: arrays.update({"3.terms": np.frombuffer(b"a\na", np.uint8), "3.idf": np.ones(2)}),
+        lambda facts, arrays: arrays.update({"3.idf": arrays["3.idf"][:-1]}),
+        lambda facts, arrays: arrays.update({"3.idf": arrays["3.idf"] * np.nan}),
+        lambda facts, arrays: arrays.update({"3.components": np.ones((2, 3))}),
+        lambda facts, arrays: arrays.update({"4.scale": arrays["4.scale"][:-1]}),
+        lambda facts, arrays: arrays.update({"4.scale": 0 * arrays["4.scale"]}),
+        lambda facts, arrays: arrays.update({"5.mean": np.zeros(90)}),
+        lambda facts, arrays: arrays.update({"5.mean": np.zeros(90), "5.components": np.zeros((2, 89))}),
     ],
 )
 def test_a_damaged_state_is_refused(damage):
-    facts, arrays = TableEncoder(MIXED_KINDS).fit(mixed_table()).state()
-    facts = json.loads(json.dumps(facts))
+    refused(*mixed_state(), damage)
+
+
+@cache
+def mixed_state() -> tuple[dict, dict]:
+    return TableEncoder(MIXED_KINDS).fit(mixed_table()).state()
+
+
+def refused(facts, arrays, damage) -> None:
+    facts, arrays = json.loads(json.dumps(facts)), dict(arrays)
+    TableEncoder.from_state(facts, arrays)
     damage(facts, arrays)
     with pytest.raises(ValueError, match="state: is not that of a TableEncoder"):
         TableEncoder.from_state(facts, arrays)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda facts, arrays: facts["blocks"][0].update(shape=[16, 16]),
+        lambda facts, arrays: facts["blocks"][0].update(shape=[5, 5, 3]),
+        lambda facts, arrays: facts["blocks"][0].update(scale=0.0),
+        lambda facts, arrays: arrays.update({"0.atoms": arrays["0.atoms"][:-1]}),
+        lambda facts, arrays: arrays.update({"0.atoms": arrays["0.atoms"].astype(float)}),
+        lambda facts, arrays: arrays.update({"0.whitening": arrays["0.whitening"][:-1]}),
+        lambda facts, arrays: arrays.update({"0.patch_mean": arrays["0.patch_mean"][:-1]}),
+        lambda facts, arrays: arrays.update({"0.mean": arrays["0.mean"][:-1]}),
+        lambda facts, arrays: arrays.update({"0.components": arrays["0.components"][:, :-1]}),
+    ],
+)
+def test_a_damaged_state_of_patches_is_refused(damage):
+    shapes = {"patch_mean": 108, "whitening": (108, 108), "atoms": (2, 108), "mean": 16, "components": (3, 16)}
+    learned = {name: np.ones(shape, np.float32) for name, shape in shapes.items()}
+    encoder = TableEncoder({"c": "image"})
+    encoder.blocks_ = [images.Patches("c", (16, 16, 3), **learned, scale=1.0)]
+    assert stored(encoder).transform({"c": random_pictures(2, 16, 16, 3)}).shape == (2, 3)
+    refused(*encoder.state(), damage)
 
 
 def flat_kinds() -> dict:

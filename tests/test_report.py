@@ -1,6 +1,8 @@
 """The report: what it says, that it is sound HTML for everyone, and that nothing from a file is more than text."""
 
+import errno
 import json
+import os
 import re
 import subprocess
 import sys
@@ -414,14 +416,66 @@ print(*sys.modules)
     assert "safegain.report.page" in ran.stdout
 
 
-def test_a_report_that_fails_leaves_the_old_one(tmp_path, monkeypatch):
+def test_a_report_that_fails_in_the_midst_of_writing_leaves_the_old_one(tmp_path, monkeypatch):
     folder = make_run(tmp_path / "run")
     before = write_report(folder).read_bytes()
-    (folder / "labels-1-of-1.parquet").write_bytes(b"")
-    with pytest.raises(RunError, match="damaged"):
-        write_report(folder)
+    names = {path.name for path in folder.iterdir()}
+    plain = Path.write_text
+
+    def half(self, text, **options):
+        plain(self, text[:100], **options)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", half)
+        with pytest.raises(OSError, match="No space"):
+            write_report(folder)
     assert (folder / "report.html").read_bytes() == before
-    assert not list(folder.glob("*.part"))
+    assert {path.name for path in folder.iterdir()} == names
+
+
+@pytest.mark.parametrize(
+    ("of_entry", "words"),
+    [
+        ({"bound": 0.0}, r"entries\[0\].bound is not a number above 0"),
+        ({"delta": 1.0}, r"entries\[0\].delta is not a number between 0 and 1"),
+        ({"p_value": -0.5}, r"entries\[0\].p_value is not a number from 0 to 1"),
+        ({"won": -1}, r"entries\[0\].won is not a whole number of at least 0"),
+        ({"tolerance": -0.1}, r"entries\[0\].tolerance is not a number of at least 0"),
+        ({"tolerance": 1.0}, "does not go with the run's other files: ZeroDivisionError"),
+        ({"gain": 0.9}, "does not go with the run's other files: ValueError: gain"),
+        ({"test": "betting", "lower_bound": -1e308, "gain": 1e-300}, "OverflowError"),
+    ],
+)
+def test_a_certificate_that_no_test_gives_is_damage(tmp_path, of_entry, words):
+    folder = make_run(tmp_path / "run")
+    certificate = failed(folder)
+    certificate["entries"][0] |= of_entry
+    change(folder, certificate=certificate)
+    with pytest.raises(RunError, match=rf"run\.json: is damaged .*{words}.*; fit again$"):
+        write_report(folder)
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ({"step": "$\\frac"}, r"history\[1\].step is not a whole number"),
+        ({"step": 10**400}, r"history\[1\].step is not a whole number"),
+        ({"rank_loss": 10**400}, r"history\[1\].rank_loss is not a number"),
+        ({"mistakes": 10**400, "candidate": "new"}, r"history\[1\].mistakes is not a number"),
+        ({"rank_loss": -1e308}, "does not go with the run's other files"),
+    ],
+)
+def test_a_history_that_no_search_leaves_is_damage(tmp_path, record, words):
+    first, last = {"step": 0, "rank_loss": 1e308}, {"step": 1, "rank_loss": 0.5}
+    folder = change(make_run(tmp_path / "run"), history=[first, last | record])
+    with pytest.raises(RunError, match=rf"run\.json: is damaged .*{words}.*; fit again$"):
+        write_report(folder)
+
+
+def test_steps_without_a_number_are_counted():
+    history = [{"step": None, "rank_loss": 1.0}, {"rank_loss": 0.5}]
+    assert [step.step for step in walk({"history": history, "verdict": None}).runs[0]] == [0, 1]
 
 
 def test_a_large_run_makes_a_small_report(tmp_path):

@@ -15,13 +15,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from safetensors import SafetensorError
+from safetensors.torch import load_file, save
 from sklearn.datasets import load_digits
 
 import safegain.auto
 import safegain.checkpoint
 from safegain import PGSClassifier, PGSRegressor
-from safegain.checkpoint import Checkpoint, CheckpointError
+from safegain.checkpoint import Checkpoint, CheckpointError, Saved
+from safegain.ranks import ALONE
 from safegain.recipe import Recipe
 
 
@@ -198,6 +201,51 @@ def test_damaged_stages_and_strange_folders_are_named(tmp_path, monkeypatch):
         fit("softmax", tmp_path)
     said.write_text(kept)
     assert_same(fit("softmax", tmp_path), left_alone("softmax")[0])
+
+
+def test_a_stage_that_does_not_say_what_it_said_is_named(tmp_path, monkeypatch):
+    killed_at(monkeypatch, "fold-0", "ridge", tmp_path)
+    file = tmp_path / "stage-fold-0.safetensors"
+    whole, tensors = file.read_bytes(), load_file(file)
+
+    def changed(words):
+        at = whole.index(words)
+        return whole[:at] + b"x" + whole[at + 1 :]
+
+    said = [save(tensors, metadata) for metadata in (None, {"facts": "{}"}, {"facts": "[]"}, {"facts": "{"})]
+    bytes_changed = [changed(words) for words in (b"random_state", b"history", b"losses", b"generator", whole[-8:])]
+    for damaged in said + bytes_changed:
+        file.write_bytes(damaged)
+        with pytest.raises(CheckpointError, match=r"stage-fold-0\.safetensors is damaged .*; remove it, to go on"):
+            fit("ridge", tmp_path)
+    file.write_bytes(whole)
+    assert_same(fit("ridge", tmp_path), left_alone("ridge")[0])
+
+
+def test_a_step_that_does_not_say_what_it_said_is_named(tmp_path):
+    checkpoint = Checkpoint(tmp_path, np.random.RandomState(), ALONE)
+    saved = Saved({"w": torch.arange(3.0)}, {"theta": torch.ones(2)}, {"best": None})
+    checkpoint.save(0, saved)
+    (file,) = tmp_path.iterdir()
+    found = checkpoint.load(saved.by_row)
+    assert found.by_row["w"].tolist() == [0, 1, 2]
+    assert found.shared["theta"].tolist() == [1, 1]
+    assert found.facts == {"best": None}
+    whole = file.read_bytes()
+    for words in (b"best", b"row.w", b"all.theta"):
+        file.write_bytes(whole.replace(words, b"x" + words[1:]))
+        with pytest.raises(CheckpointError, match="is damaged"):
+            checkpoint.load(saved.by_row)
+
+
+def test_a_manifest_that_does_not_say_what_it_said_is_named(tmp_path, monkeypatch):
+    killed_at(monkeypatch, "fold-0", "ridge", tmp_path)
+    said = tmp_path / "checkpoint.json"
+    kept = json.loads(said.read_text())
+    for damage in ({"random_state": {}}, {"random_state": 3}, {"fingerprint": "["}, {"fingerprint": 1}):
+        said.write_text(json.dumps(kept | damage))
+        with pytest.raises(CheckpointError, match=r"checkpoint\.json is damaged; remove .* to start over"):
+            fit("ridge", tmp_path)
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path, monkeypatch):

@@ -37,8 +37,11 @@ from safegain import (
 )
 from safegain.bounded_losses import BoundedLoss
 from safegain.certificate import Certificate
+from safegain.cli.talk import Talk
+from safegain.cli.use import run_predict
 from safegain.encoding import TableEncoder
 from safegain.issues import suspicions
+from safegain.report import report_html
 from safegain.row_sources import ArrayRows
 from safegain.runs import RunError, effect, facts, open_run
 from safegain.runs.digest import digests, refused, repeated
@@ -118,13 +121,37 @@ def saved(tmp_path_factory):
 
     def get(name):
         if name not in made:
-            estimator, X = FITS[name]()
             folder = tmp_path_factory.mktemp("run") / "run"
-            estimator.save(folder, X)
+            if name == "table":
+                estimator, X = saved_with_its_table(folder)
+            else:
+                estimator, X = FITS[name]()
+                estimator.save(folder, X)
             made[name] = estimator, X, folder
         return made[name]
 
     return get
+
+
+KINDS = {"age": "number", "town": "category", "words": "text", "vector": "array", "face": "image"}
+
+
+def saved_with_its_table(folder):
+    """A run over a table with a column of every kind; the estimator, and the table."""
+    own, y, wrong, trusted = rows()
+    table = {
+        "age": np.where(np.arange(200) % 9, own[:, 0], np.nan),
+        "town": np.array(["Ulm", "Bonn"])[(own[:, 2] > 0).astype(int)],
+        "words": [f"row number {i % 7}" for i in range(200)],
+        "vector": own[:, :3],
+        "face": np.random.default_rng(0).integers(0, 256, (200, 4, 4), dtype=np.uint8),
+    }
+    encoder = TableEncoder(KINDS).fit(table)
+    X = encoder.transform(table)
+    estimator = PGSClassifier("softmax", random_state=0).fit(X, np.where(wrong & ~trusted, 1 - y, y), trusted=trusted)
+    told = {"label": "y", "columns": KINDS}
+    write_run(folder, estimator, rows=facts_of_rows(estimator, X), encoder=encoder, problem_facts=told)
+    return estimator, table
 
 
 def same(a, b):
@@ -231,25 +258,39 @@ def test_a_module_of_the_users_lends_its_code_and_takes_its_numbers_from_the_fol
     assert (given[1].running_mean == 0).all()  # the user's own is left as it was
 
 
-def test_a_run_over_a_table_is_a_pipeline_that_begins_with_its_encoder(tmp_path):
-    own, y, wrong, trusted = rows()
-    table = pd.DataFrame(
-        {"age": own[:, 0], "pay": own[:, 1], "town": np.array(["Ulm", "Bonn"])[(own[:, 2] > 0).astype(int)]}
-    )
-    encoder = TableEncoder({"age": "number", "pay": "number", "town": "category"}).fit(table)
-    X = encoder.transform(table)
-    noisy = np.where(wrong & ~trusted, 1 - y, y)
-    estimator = PGSClassifier("softmax", random_state=0).fit(X, noisy, trusted=trusted)
-    write_run(tmp_path, estimator, rows=facts_of_rows(estimator, X), encoder=encoder)
-    loaded = load(tmp_path)
+def test_a_run_over_a_table_is_a_pipeline_that_begins_with_its_encoder(saved, tmp_path):
+    estimator, table, folder = saved("table")
+    loaded = load(folder)
     assert list(loaded.named_steps) == ["encoder", "model"]
+    X = TableEncoder(KINDS).fit_transform(table)
     same(loaded.predict_proba(table), estimator.predict_proba(X))
-    assert refused(open_run(tmp_path), loaded["encoder"].transform(table[:5])) == list(range(5))
-    found = json.loads((tmp_path / "run.json").read_text())
-    found["encoder"]["blocks"].pop()
-    (tmp_path / "run.json").write_text(json.dumps(found))
-    with pytest.raises(RunError, match="TableEncoder"):
-        load(tmp_path)
+    few = {name: values[:5] for name, values in table.items()}
+    assert refused(open_run(folder), loaded["encoder"].transform(few)) == list(range(5))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f["encoder"]["blocks"].pop(), "TableEncoder"),
+        (lambda f: f["encoder"]["blocks"][0].update(scale="x"), "scale of Number has another type"),
+        (lambda f: f["encoder"]["blocks"][0].update(centre=None), "centre of Number has another type"),
+        (lambda f: f["encoder"]["blocks"][0].update(gaps=False), "the encoder gives .* and the model takes"),
+        (lambda f: f["encoder"]["blocks"][1].update(categories=5), "categories of Category has another type"),
+        (lambda f: f["encoder"]["parameters"].update(kinds=5), "encoder.parameters.kinds is no object"),
+        (lambda f: f.update(encoder=None), "its encoder does not fit its columns"),
+        (lambda f: f["columns"].pop("age"), "its encoder does not fit its columns"),
+        (lambda f: f["columns"].update(age="zebra"), r"columns\['age'\] is none of array, category"),
+    ],
+)
+def test_an_encoder_that_is_damaged_predicts_nothing(saved, tmp_path, change, message):
+    _, table, folder = saved("table")
+    folder = copied(folder, tmp_path)
+    found = json.loads((folder / "run.json").read_text())
+    change(found)
+    (folder / "run.json").write_text(json.dumps(found))
+    np.savez(tmp_path / "new.npz", **table)
+    with pytest.raises(RunError, match=message):
+        run_predict(folder, tmp_path / "new.npz", tmp_path / "out.csv", None, Talk(quiet=True))
 
 
 def test_a_module_is_not_taken_where_none_is_needed(saved):
@@ -664,15 +705,21 @@ def test_runs_made_by_hand_are_runs(tmp_path, task):
     assert run.neighbours is not None
 
 
-def looked_at(folder):
-    """What is wrong with a folder, in one line, for whoever looks at all of it and loads it; None if nothing is."""
+def looked_at(folder, X, *, reported=True):
+    """What is wrong with a folder, in one line, for whoever looks at all of it, reports it and predicts with it.
+
+    None if nothing is. A report takes half a second: it is left out where the same one was made before.
+    """
 
     def read():
         run = open_run(folder)
         return run.labels, run.issues, run.examples, run.neighbours, run.certificates
 
+    def report():
+        return report_html(open_run(folder))
+
     found = None
-    for look in (read, lambda: load(folder)):
+    for look in (read, *([report] if reported else []), lambda: load(folder).predict(X)):
         try:
             look()
         except RunError as error:
@@ -704,7 +751,11 @@ def looked_at(folder):
         (lambda f: f["estimator"]["fitted"].update(safeness={"$is": "os.system", "with": {}}), "KeyError"),
         (lambda f: f["estimator"]["parameters"].update(alpha="x"), "alpha"),
         (lambda f: f["estimator"].update(name="SafeRefit"), "is none of PGSClassifier"),
-        (lambda f: f.update(encoder={"kind": "other"}), "does not go with run.json"),
+        (lambda f: f.update(encoder={"kind": "other"}), "encoder.parameters is missing"),
+        (lambda f: f["estimator"]["fitted"].update(n_features_in=3), "n_features_in is 3, and the model takes 4"),
+        (lambda f: f["estimator"]["fitted"].update(feature_names_in=["age"]), "and 1 columns have names"),
+        (lambda f: f["rows"].update(weak=-1), "rows.weak is not a whole number of at least 0"),
+        (lambda f: f["versions"].update(python=3), r"versions\['python'\] is not a text"),
     ],
 )
 def test_facts_that_are_wrong_have_a_message_of_their_own(saved, tmp_path, change, message):
@@ -733,13 +784,15 @@ def test_text_that_is_no_json_object_is_damage(tmp_path, text, message):
 
 
 def test_a_name_that_claims_a_trillion_parts_is_damage(saved, tmp_path):
-    shutil.copytree(saved("ridge")[2], tmp_path / "run")
+    _, X, folder = saved("ridge")
+    shutil.copytree(folder, tmp_path / "run")
     (tmp_path / "run" / "labels-1-of-999999999999.parquet").write_bytes(b"")
-    assert "labels-2-of-999999999999.parquet: is missing" in looked_at(tmp_path / "run")
+    assert "labels-2-of-999999999999.parquet: is missing" in looked_at(tmp_path / "run", X)
 
 
 def test_a_table_with_other_columns_is_damage(saved, tmp_path):
-    shutil.copytree(saved("ridge")[2], tmp_path / "run")
+    _, X, folder = saved("ridge")
+    shutil.copytree(folder, tmp_path / "run")
     path = tmp_path / "run" / "labels-1-of-1.parquet"
     table = pq.read_table(path)
     for changed in (
@@ -753,9 +806,9 @@ def test_a_table_with_other_columns_is_damage(saved, tmp_path):
         pq.write_table(changed, path)
         with pytest.raises(RunError):
             open_run(tmp_path / "run").labels  # noqa: B018
-        looked_at(tmp_path / "run")
+        looked_at(tmp_path / "run", X)
     pq.write_table(table.append_column("later", pa.array(np.arange(200))), path)
-    assert looked_at(tmp_path / "run") is None
+    assert looked_at(tmp_path / "run", X) is None
 
 
 junk = st.recursive(
@@ -763,6 +816,7 @@ junk = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
+hostile = st.sampled_from([None, 0, -1, 1.0, 2.5, 10**400, -1e308, 1e308, "$\\frac", "a\nb", [], {}]) | junk
 
 
 def places(value, path=()):
@@ -776,25 +830,26 @@ def places(value, path=()):
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_change_of_the_facts_is_anything_but_a_run_error(saved, tmp_path, data):
-    folder = saved(data.draw(st.sampled_from(["free", "ridge", "recipe"])))[2]
+    _, X, folder = saved(data.draw(st.sampled_from(["free", "ridge", "not certified", "table"])))
     found = json.loads((folder / "run.json").read_text())
     parent, *_ = found, None
-    path = data.draw(st.sampled_from([path for path in places(found) if path]))
+    first = data.draw(st.sampled_from(sorted(found)))  # or else most places were those of what `load` reads
+    path = data.draw(st.sampled_from([path for path in places(found) if path[:1] == (first,)]))
     for key in path[:-1]:
         parent = parent[key]
-    if data.draw(st.booleans()):
-        parent[path[-1]] = data.draw(junk)
+    if data.draw(st.integers(0, 3)):
+        parent[path[-1]] = data.draw(hostile)
     else:
         del parent[path[-1]]
     mutated = copied(folder, tmp_path)
     (mutated / "run.json").write_text(json.dumps(found))
-    looked_at(mutated)
+    looked_at(mutated, X, reported=first not in ("estimator", "encoder"))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_damage_of_the_bytes_is_anything_but_a_run_error(saved, tmp_path, data):
-    folder = saved(data.draw(st.sampled_from(["free", "ridge", "recipe"])))[2]
+    _, X, folder = saved(data.draw(st.sampled_from(["free", "ridge", "recipe", "table"])))
     name = data.draw(st.sampled_from(["model.safetensors", "labels-1-of-1.parquet", "run.json"]))
     whole = (folder / name).read_bytes()
     # Most of a file is numbers, and any of them is as good as another: its structure lies at its ends.
@@ -806,7 +861,7 @@ def test_no_damage_of_the_bytes_is_anything_but_a_run_error(saved, tmp_path, dat
         del changed[data.draw(place) % len(changed) :]
     mutated = copied(folder, tmp_path)
     (mutated / name).write_bytes(bytes(changed))
-    looked_at(mutated)
+    looked_at(mutated, X, reported=name != "model.safetensors")
 
 
 def copied(folder, to):
@@ -814,16 +869,18 @@ def copied(folder, to):
     return shutil.copytree(folder, to / "run")
 
 
-def test_arrays_of_other_shapes_and_types_are_damage(saved, tmp_path):
-    folder = copied(saved("recipe")[2], tmp_path)
+@pytest.mark.parametrize("kind", ["recipe", "table"])
+def test_arrays_of_other_shapes_and_types_are_damage(saved, tmp_path, kind):
+    _, X, folder = saved(kind)
+    folder = copied(folder, tmp_path)
     path = folder / "model.safetensors"
     arrays = safetensors.load_file(path)
     for name, array in arrays.items():
         for changed in (array[:-1], array.astype(np.int16), array[None]):
             path.write_bytes(safetensors.save({**arrays, name: np.ascontiguousarray(changed)}))
-            looked_at(folder)
+            looked_at(folder, X, reported=False)
         path.write_bytes(safetensors.save({key: each for key, each in arrays.items() if key != name}))
-        assert looked_at(folder) is not None
+        assert looked_at(folder, X, reported=False) is not None
 
 
 def test_doubtful_numbers_are_wrong_as_often_as_it_is_said():

@@ -6,10 +6,11 @@
 
 Files appear whole or not at all (written beside, flushed to disk, renamed), and a step counts once every rank has
 written it; the step before it is kept until then. Tensors by row may be read by another number of ranks than wrote
-them. Nothing in a checkpoint is executed.
+them. Nothing in a checkpoint is executed, and a seal tells whether facts and shared tensors are what was written.
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -28,12 +29,13 @@ from torch import Tensor
 from safegain.atomic import written
 from safegain.ranks import Ranks
 
-FORMAT = 1
+FORMAT = 2
 _NAME = re.compile(r"step-(\d+)\.rank-(\d+)-of-(\d+)\.safetensors")
 _WHOLE = re.compile(r"(step|stage)-.+\.safetensors")
 _LEFT_BY_A_KILL = re.compile(r"\..+\.part|\.tmp\w+")  # in the midst of writing, by us or by safetensors
 _LOCK = re.compile(r"rank-\d+\.lock")
 MANIFEST = "checkpoint.json"
+BY_ROW = "row."  # what the names of tensors begin with whose rows lie in the files of several ranks
 
 Tensors = dict[str, Tensor]
 
@@ -66,7 +68,7 @@ class Checkpoint:
     def save(self, step: int, saved: Saved) -> None:
         name = f"step-{step}.rank-{self.ranks.rank}-of-{self.ranks.size}.safetensors"
         # A file holds each tensor by itself: those that may share memory become copies, if they are small.
-        tensors = {f"row.{key}": value.contiguous() for key, value in saved.by_row.items()}
+        tensors = {f"{BY_ROW}{key}": value.contiguous() for key, value in saved.by_row.items()}
         tensors |= {f"all.{key}": value.clone() for key, value in saved.shared.items()}
         self._write(self.folder / name, tensors, saved.facts)
         self.ranks.count(1)  # everyone has written
@@ -88,12 +90,12 @@ class Checkpoint:
         counts = {name: self.ranks.gather(len(rows)) for name, rows in like.items()}
         files = [complete[last][rank] for rank in range(last[1])]
         by_row = {
-            name: _rows(files, f"row.{name}", sum(here[: self.ranks.rank]), len(like[name]))
+            name: _rows(files, f"{BY_ROW}{name}", sum(here[: self.ranks.rank]), len(like[name]))
             for name, here in counts.items()
         }
         with _opened(files[0]) as file:
-            shared = {key[4:]: file.get_tensor(key).clone() for key in file.keys() if key.startswith("all.")}  # noqa: SIM118
-            return Saved(by_row, shared, json.loads(file.metadata()["facts"]))
+            shared, facts = _sealed(file)
+        return Saved(by_row, {key.removeprefix("all."): value for key, value in shared.items()}, facts)
 
     def keep(self, name: str, stage: Kept) -> None:
         # Views become tensors of their own, which is what a file holds.
@@ -104,8 +106,7 @@ class Checkpoint:
         if not self._stage(name).exists():
             return None
         with _opened(self._stage(name)) as file:
-            tensors = {key: file.get_tensor(key).clone() for key in file.keys()}  # noqa: SIM118
-            return Kept(tensors, json.loads(file.metadata()["facts"]))
+            return Kept(*_sealed(file))
 
     def remove(self) -> None:
         """The run has ended well, and its checkpoints with it."""
@@ -117,9 +118,11 @@ class Checkpoint:
         return self.folder / f"stage-{name}.safetensors"
 
     def _write(self, file: Path, tensors: Tensors, facts: dict[str, Any]) -> None:
+        told = json.dumps(facts)
+        whole = {name: value for name, value in tensors.items() if not name.startswith(BY_ROW)}
         with _usable(self.folder), written(file) as beside:
             try:
-                save_file(tensors, beside, metadata={"facts": json.dumps(facts)})
+                save_file(tensors, beside, metadata={"facts": told, "seal": _seal(whole, told)})
             except SafetensorError as error:  # its words for a full disk
                 raise OSError(str(error)) from error
 
@@ -203,22 +206,24 @@ def random_state_as_json(random: np.random.RandomState) -> dict[str, Any]:
 
 
 def _same_run(manifest: Path, fingerprint: str) -> np.random.RandomState:
+    random = np.random.RandomState()
     try:
         found = json.loads(manifest.read_text())
-        version, owner, state = found["format"], found["fingerprint"], found["random_state"]
-    except (ValueError, KeyError, TypeError) as error:
+        version = found["format"]
+        if version == FORMAT:
+            owner, theirs = found["fingerprint"], dict(json.loads(found["fingerprint"]))
+            random.set_state(found["random_state"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CheckpointError(f"checkpoint: {manifest} is damaged; remove {manifest.parent} to start over") from error
     if version != FORMAT:
         raise CheckpointError(f"checkpoint: {manifest} has format {version}, this version reads {FORMAT}; start over")
     if owner != fingerprint:
-        theirs, ours = json.loads(owner), json.loads(fingerprint)
+        ours = json.loads(fingerprint)
         differ = sorted(key for key in theirs.keys() | ours.keys() if theirs.get(key) != ours.get(key))
         raise CheckpointError(
             f"checkpoint: {manifest.parent} belongs to a run with other {', '.join(differ)}; give another folder, or "
             "remove it to start over"
         )
-    random = np.random.RandomState()
-    random.set_state(state)
     return random
 
 
@@ -236,10 +241,29 @@ def _opened(file: Path) -> Iterator[Any]:
     try:
         with safe_open(file, framework="pt") as tensors:
             yield tensors
-    except (SafetensorError, KeyError, ValueError) as error:
+    except (SafetensorError, LookupError, ValueError) as error:
         raise CheckpointError(
             f"checkpoint: {file} is damaged ({error}); remove it, to go on from an earlier step or to start over"
         ) from error
+
+
+def _sealed(file: Any) -> tuple[Tensors, dict[str, Any]]:
+    """All tensors that do not lie by row, and the facts, if they are what was written: a ValueError if not."""
+    tensors = {name: file.get_tensor(name).clone() for name in file.keys() if not name.startswith(BY_ROW)}  # noqa: SIM118
+    metadata = file.metadata() or {}
+    facts = metadata.get("facts", "")
+    if metadata.get("seal") != _seal(tensors, facts):
+        raise ValueError("it is not what was written")
+    return tensors, json.loads(facts)
+
+
+def _seal(tensors: Tensors, facts: str) -> str:
+    """A digest of names, types, shapes, numbers and facts: who reads them need not check any of these again."""
+    digest = hashlib.sha256(facts.encode())
+    for name, value in sorted(tensors.items()):
+        digest.update(f"\n{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        digest.update(value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def _rows(files: Sequence[Path], name: str, first: int, count: int) -> Tensor:

@@ -99,6 +99,9 @@ def _with_columns(folder: Path) -> Run:
             f"{folder}: was saved from Python or by several processes, and knows no columns; use "
             f"safegain.load({str(folder)!r}) in Python"
         )
+    encoder = run.facts["encoder"]
+    if encoder is None or encoder["parameters"]["kinds"] != run.facts["columns"]:
+        raise RunError(f"{folder / 'run.json'}: is damaged (its encoder does not fit its columns); fit again")
     return run
 
 

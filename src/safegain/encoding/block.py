@@ -1,8 +1,10 @@
 """What a column becomes: a block of columns of the result. One final class for each kind of column."""
 
+import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 import numpy as np
 
@@ -49,6 +51,34 @@ class Block(ABC):
 
     @classmethod
     def restored(cls, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        """The block that `state` was asked of; a TypeError or ValueError if there is no such block."""
         facts = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
         every: dict[str, Any] = {**facts, **arrays}
-        return cls(**every)
+        block, kinds = cls(**every), get_type_hints(cls)
+        wrong = [field.name for field in fields(block) if not _FITS[kinds[field.name]](getattr(block, field.name))]
+        if wrong:
+            raise TypeError(f"{wrong[0]} of {cls.__name__} has another type")
+        if not block.fits_together():
+            raise ValueError(f"what {cls.__name__} has learned does not fit together")
+        return block
+
+    def fits_together(self) -> bool:
+        """Whether fields, each of its own type, are such as fit learns: what `write` relies on."""
+        return True
+
+
+def is_array(array: np.ndarray, *shape: int | None) -> bool:
+    """Of finite floating-point numbers with this shape; None is any length."""
+    sized = array.ndim == len(shape) and all(m in (n, None) for n, m in zip(array.shape, shape, strict=True))
+    return sized and array.dtype.kind == "f" and bool(np.isfinite(array).all())
+
+
+_FITS: dict[Any, Callable[[Any], bool]] = {  # the types that fields have
+    str: lambda value: isinstance(value, str),
+    bool: lambda value: isinstance(value, bool),
+    float: lambda value: type(value) in (int, float) and abs(value) <= sys.float_info.max,
+    tuple[str, ...]: lambda value: isinstance(value, tuple) and all(isinstance(each, str) for each in value),
+    tuple[int, ...]: lambda value: isinstance(value, tuple) and all(type(each) is int for each in value),
+    np.ndarray: lambda value: isinstance(value, np.ndarray),
+    np.ndarray | None: lambda value: value is None or isinstance(value, np.ndarray),
+}

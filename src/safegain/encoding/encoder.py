@@ -1,6 +1,7 @@
 """Named columns of several kinds to one matrix, as a scikit-learn transformer that is stored without pickle."""
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -13,9 +14,8 @@ from safegain.encoding.columns import Values, column_of, n_rows
 from safegain.encoding.images import Patches, Pixels, fit_pictures
 from safegain.encoding.numbers import Array, Number
 from safegain.encoding.texts import Text
+from safegain.tables.kinds import KINDS, Kind
 
-Kind = Literal["number", "category", "text", "image", "array"]
-KINDS = ("number", "category", "text", "image", "array")
 IMAGE_FEATURES = ("auto", "patches", "pixels")
 BLOCKS: dict[str, type[Block]] = {kind.__name__: kind for kind in (Number, Category, Text, Array, Pixels, Patches)}
 
@@ -129,6 +129,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"image_features: {self.image_features!r} is not known; choose one of {', '.join(IMAGE_FEATURES)}"
             )
+        if not isinstance(self.folder, str | PathLike | None):
+            raise ValueError(f"folder: must be a path or None, got {self.folder!r}")
         if not isinstance(self.random_state, int | np.integer):
             raise ValueError(f"random_state: must be a whole number, got {self.random_state!r}")
 

@@ -11,9 +11,17 @@ from PIL import Image
 from sklearn.utils.extmath import randomized_svd
 
 from safegain.datasets.features import SIDE, Dictionary, PatchFeatures, learn_patch_features
-from safegain.encoding.block import Block, comparable_scale
+from safegain.encoding.block import Block, comparable_scale, is_array
 from safegain.encoding.columns import EncodingError, Values, as_texts, some_rows, take
-from safegain.encoding.pictures import GREY, BadPicture, open_picture, upright_pixels, upright_size
+from safegain.encoding.pictures import (
+    GREY,
+    BadPicture,
+    are_pictures,
+    from_pixels,
+    open_picture,
+    upright_pixels,
+    upright_size,
+)
 from safegain.inputs import MIXED_UNITS
 
 USUAL_SIDE = 32  # of pictures of several sizes
@@ -31,7 +39,7 @@ def common_shape(name: Any, values: Values, rows: np.ndarray, folder: str | None
     """One shape for these rows: their own if they agree, at most 64 pixels wide and high."""
     if isinstance(values, np.ndarray):
         _check_pictures(name, values)
-        sizes, colour = {values.shape[1:3]}, values.shape[3:] == (3,)
+        sizes, colour = {values.shape[1:3]}, values.shape[3:] in ((3,), (4,))
     else:
         sizes, colour = set(), False
         for row, text in zip(rows, as_texts(name, take(values, rows)), strict=True):
@@ -54,7 +62,7 @@ def small_pictures(name: Any, values: Values, rows: np.ndarray, shape: Shape, fo
         pictures = pictures[..., 0] if pictures.shape[3:] == (1,) else pictures
         if pictures.shape[1:] == shape:
             return pictures
-        images = [Image.fromarray(np.ascontiguousarray(picture)) for picture in pictures]
+        images = [from_pixels(picture) for picture in pictures]
         return np.stack([np.empty(shape, np.uint8), *(_reshaped(image, shape) for image in images)])[1:]
     small = np.empty((len(rows), *shape), np.uint8)
     for i, text in enumerate(as_texts(name, take(values, rows))):
@@ -72,12 +80,11 @@ def _reshaped(image: Image.Image, shape: Shape) -> np.ndarray:
 
 
 def _check_pictures(name: Any, values: np.ndarray) -> None:
-    sound = values.ndim == 3 or (values.ndim == 4 and values.shape[3] in (1, 3))
-    if not sound or values.dtype != np.uint8 or 0 in values.shape[1:]:
+    if not are_pictures(values):
         raise EncodingError(
             name,
-            f"pictures must be uint8 (n, height, width) or (n, height, width, 3), found {values.dtype} {values.shape}; "
-            "convert them",
+            "pictures must be uint8 (n, height, width) or (n, height, width, 1, 3 or 4), found "
+            f"{values.dtype} {values.shape}; convert them",
         )
 
 
@@ -95,6 +102,10 @@ class Pictures(Block):
         for start in range(0, len(values), AT_ONCE):
             rows = np.arange(start, min(start + AT_ONCE, len(values)))
             out[rows] = self.features(small_pictures(self.name, values, rows, self.shape, folder))
+
+    def fits_together(self) -> bool:
+        sides, channels = self.shape[:2], self.shape[2:]
+        return len(sides) == 2 and all(0 < side <= LARGEST_SIDE for side in sides) and channels in ((), (3,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +140,14 @@ class Pixels(Pictures):
         if self.components is not None:
             flat = (flat - self.mean) @ self.components.T
         return flat / np.float32(self.scale)
+
+    def fits_together(self) -> bool:
+        if not super().fits_together() or not self.scale > 0:
+            return False
+        if self.mean is None or self.components is None:
+            return self.mean is self.components
+        n = int(np.prod(self.shape))
+        return is_array(self.mean, n) and is_array(self.components, None, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +194,19 @@ class Patches(Pictures):
 
     def features(self, pictures: np.ndarray) -> np.ndarray:
         return self._learned(pictures)
+
+    def fits_together(self) -> bool:
+        if not super().fits_together() or len(self.shape) != 3 or min(self.shape[:2]) < SIDE or not self.scale > 0:
+            return False
+        patch = 3 * SIDE * SIDE
+        return (
+            is_array(self.patch_mean, patch)
+            and is_array(self.whitening, patch, patch)
+            and is_array(self.atoms, None, patch)
+            and self.patch_mean.dtype == self.whitening.dtype == self.atoms.dtype == np.float32  # torch mixes no types
+            and is_array(self.mean, 8 * len(self.atoms))
+            and is_array(self.components, None, len(self.mean))
+        )
 
 
 def fit_pictures(

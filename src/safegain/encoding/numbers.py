@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from safegain.encoding.block import Block, comparable_scale
+from safegain.encoding.block import Block, comparable_scale, is_array
 from safegain.encoding.columns import EncodingError, Values, as_numbers, blocks, check_finite
 from safegain.inputs import MIXED_UNITS
 
@@ -46,6 +46,9 @@ class Number(Block):
             if self.gaps:
                 rows[:, 1] = missing
 
+    def fits_together(self) -> bool:
+        return self.scale > 0
+
 
 @dataclass(frozen=True, eq=False)
 class Array(Block):
@@ -84,6 +87,9 @@ class Array(Block):
             rows[:, :d] = _single(self.name, np.where(missing, 0.0, (numbers - self.centre) / self.scale), start)
             if self.gaps:
                 rows[:, d] = missing.any(axis=1)
+
+    def fits_together(self) -> bool:
+        return is_array(self.centre, None) and is_array(self.scale, len(self.centre)) and bool((self.scale > 0).all())
 
 
 def _single(name: Any, numbers: np.ndarray, first_row: int) -> np.ndarray:

@@ -89,9 +89,25 @@ def upright_pixels(image: Image.Image, text: str | None) -> Image.Image:
         if image.mode.startswith("I;16"):  # which Pillow would cut off at 255
             image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
         if image.has_transparency_data:
-            image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
-            return image.convert("RGB")
+            return _on_white(image)
         return image.convert("L" if image.mode in GREY else "RGB")
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
+
+
+def are_pictures(values: np.ndarray) -> bool:
+    """One a row: grey ones with or without a channel, coloured ones, with or without transparency."""
+    channels = values.ndim == 3 or (values.ndim == 4 and values.shape[3] in (1, 3, 4))
+    return channels and values.dtype == np.uint8 and 0 not in values.shape[1:]
+
+
+def from_pixels(pixels: np.ndarray) -> Image.Image:
+    """The picture of one row of these, in mode L or RGB, on white where it is transparent."""
+    image = Image.fromarray(np.ascontiguousarray(pixels[..., 0] if pixels.shape[2:] == (1,) else pixels))
+    return _on_white(image) if image.mode == "RGBA" else image
 
 
 def thumbnail(values: Values, row: int, folder: str | Path | None) -> bytes | None:
@@ -103,9 +119,8 @@ def thumbnail(values: Values, row: int, folder: str | Path | None) -> bytes | No
         if isinstance(values, pa.ChunkedArray):
             text = values[row].as_py()
             image = upright_pixels(open_picture(folder, text if isinstance(text, str) else None), text)
-        elif values.dtype == np.uint8 and (values.ndim == 3 or (values.ndim == 4 and values.shape[3] in (1, 3))):
-            pixels = values[row, :, :, 0] if values.ndim == 4 and values.shape[3] == 1 else values[row]
-            image = Image.fromarray(np.ascontiguousarray(pixels))
+        elif are_pictures(values):
+            image = from_pixels(values[row])
         else:
             return None
     except BadPicture:

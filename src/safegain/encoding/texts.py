@@ -8,7 +8,7 @@ import scipy.sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from safegain.encoding.block import Block, comparable_scale
+from safegain.encoding.block import Block, comparable_scale, is_array
 from safegain.encoding.columns import Values, as_texts, blocks, some_rows, take
 
 MOST_TERMS = 20_000
@@ -77,6 +77,13 @@ class Text(Block):
             rows = self._fitted.transform(as_texts(self.name, part))
             dense = rows.toarray() if self.components is None else rows @ self.components.T
             np.divide(dense, np.float32(self.scale), out=out[start : start + len(part)])
+
+    def fits_together(self) -> bool:
+        if self.terms.ndim != 1 or self.terms.dtype != np.uint8 or not self.scale > 0:
+            return False
+        n = len(terms := self._terms)
+        reduced = self.components is None or (n > 0 and is_array(self.components, None, n))
+        return len(set(terms)) == n and is_array(self.idf, n) and reduced
 
 
 def _spreads(rows: scipy.sparse.csr_matrix) -> np.ndarray:

@@ -20,7 +20,8 @@ from safegain.report.trust import matrix, panels, shifts
 from safegain.report.verdict import certificate_words, verdict
 from safegain.report.words import cleaned, count, cut, label, listed, number, of_100
 from safegain.runs import Run, open_run
-from safegain.runs.folder import REPORT
+from safegain.runs.folder import FACTS, REPORT
+from safegain.runs.guard import distrusting
 from safegain.runs.words import judged
 
 MOST_LISTED = 60  # columns or records in the list of exact numbers
@@ -39,7 +40,8 @@ def report_html(run: Run) -> str:
     """The report as one self-contained page: no script, no network, and only text of what files hold."""
     environment = _environment()
     css = Markup(environment.loader.get_source(environment, "report.css")[0])  # type: ignore[union-attr]
-    return environment.get_template("report.html").render(css=css, **_sections(run))
+    with distrusting(run.folder / FACTS, "the run's other files"):
+        return environment.get_template("report.html").render(css=css, **_sections(run))
 
 
 def _sections(run: Run) -> dict[str, Any]:

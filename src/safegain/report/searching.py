@@ -35,7 +35,7 @@ def walk(facts: dict[str, Any]) -> Walk | None:
     for i, record in enumerate(_records(facts)):
         if "candidate" in record:
             return None
-        step = record.get("step", i)
+        step = i if record.get("step") is None else record["step"]
         if step == 0 or not runs:
             runs.append([])
         runs[-1].append(Step(step, float(record["rank_loss"]), bool(record.get("safe", True))))

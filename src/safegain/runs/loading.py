@@ -14,12 +14,12 @@ from sklearn.pipeline import Pipeline
 from safegain.certificate import Certificate
 from safegain.estimators import PGSClassifier, PGSRegressor
 from safegain.labels import Labels
-from safegain.runs.folder import MODEL, Run, RunError, damaged, open_run
+from safegain.runs.folder import FACTS, MODEL, Run, RunError, open_run
+from safegain.runs.guard import distrusting
 from safegain.runs.label_table import Learned, read_labels
 from safegain.runs.model_state import Arrays, ModuleNeeded, models_from_state
 from safegain.runs.objects import from_json
-from safegain.runs.saving import MODELS
-from safegain.runs.schema import misfit
+from safegain.runs.schema import MODELS, REFERENCES, misfit
 from safegain.selection import SafenessReport
 
 ESTIMATORS = {"classes": PGSClassifier, "numbers": PGSRegressor}
@@ -34,14 +34,14 @@ FITTED = {
     "label_scale": float,
     "clip": (float, None),
     "n_iter": int,
-    "reference": {"raw", "raw+trusted", "trusted"},
+    "reference": set(REFERENCES),
     "model": {
         "kind": {"linear", "two-layer", "module"},
         "sizes": [int],
         "linear": bool,
         "dtype": {"float32", "float64"},
         "scaled": bool,
-        "handed_back": {"raw", "raw+trusted", "trusted", "new"},
+        "handed_back": set(MODELS),
         "references": [str],
     },
     "safeness": dict,
@@ -58,18 +58,13 @@ def load(folder: str | PathLike, module: torch.nn.Module | None = None) -> Any:
     """
     run = open_run(Path(folder))
     path = run.folder / MODEL
-    try:
+    with distrusting(path, FACTS):
         arrays = _arrays(path)
-        estimator = _estimator(run, arrays, module)
-        encoder = None if run.facts["encoder"] is None else _encoder(run, arrays)
-    except ModuleNeeded as error:
-        raise RunError(f"{run.folder}: {error}") from None
-    except RunError:
-        raise
-    except Exception as error:
-        # Facts and numbers come from a file, and may contradict each other in more ways than can be named.
-        told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise damaged(path, f"or does not go with run.json: {told}") from error
+        try:
+            estimator = _estimator(run, arrays, module)
+        except ModuleNeeded as error:
+            raise RunError(f"{run.folder}: {error}") from None
+        encoder = None if run.facts["encoder"] is None else _encoder(run, arrays, estimator.n_features_in_)
     return estimator if encoder is None else Pipeline([("encoder", encoder), ("model", estimator)])
 
 
@@ -78,11 +73,14 @@ def _arrays(path: Path) -> Arrays:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dictionary
 
 
-def _encoder(run: Run, arrays: Arrays) -> Any:
+def _encoder(run: Run, arrays: Arrays, n_features: int) -> Any:
     from safegain.encoding import TableEncoder  # pictures and texts are not asked of other runs
 
     own = {name.removeprefix("encoder."): array for name, array in arrays.items() if name.startswith("encoder.")}
-    return TableEncoder.from_state(run.facts["encoder"], own)
+    encoder = TableEncoder.from_state(run.facts["encoder"], own)
+    if (found := len(encoder.get_feature_names_out())) != n_features:
+        raise ValueError(f"the encoder gives {found} columns, and the model takes {n_features}")
+    return encoder
 
 
 def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
@@ -96,6 +94,7 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
     learned = read_labels(run.folder, classes, run.facts["rows"]["all"])
     labels = _labels(learned, classes, fitted)
     estimator.model_, estimator.references_ = models_from_state(fitted["model"], arrays, labels, module)
+    _check_columns(fitted)
     estimator.reference_ = fitted["reference"]
     estimator.reference_model_, estimator.raw_model_ = (
         estimator.references_[name] for name in (estimator.reference_, "raw")
@@ -115,6 +114,15 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
     if fitted["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(fitted["feature_names_in"], dtype=object)
     return estimator
+
+
+def _check_columns(fitted: dict[str, Any]) -> None:
+    """A module of the user's says nothing of the rows that it takes."""
+    n, names, model = fitted["n_features_in"], fitted["feature_names_in"], fitted["model"]
+    if model["kind"] != "module" and model["sizes"][0] - model["linear"] != n:
+        raise ValueError(f"n_features_in is {n}, and the model takes {model['sizes'][0] - model['linear']} columns")
+    if names is not None and len(names) != n:
+        raise ValueError(f"n_features_in is {n}, and {len(names)} columns have names")
 
 
 def _parameters(stored: dict[str, Any], kind: str, module: torch.nn.Module | None) -> dict[str, Any]:

@@ -10,12 +10,11 @@ from torch import Tensor
 from safegain.inputs import Inputs
 from safegain.labels import Labels
 from safegain.models import Linear, Model, Module, TwoLayer
+from safegain.runs.schema import NEW, REFERENCES
 from safegain.trained import TrainedModel
 
 Arrays = dict[str, np.ndarray]
 
-NEW = "new"
-REFERENCES = ("raw", "raw+trusted", "trusted")
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 

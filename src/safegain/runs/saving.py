@@ -19,10 +19,9 @@ from safegain.runs import effect, facts
 from safegain.runs.doubt import suspicion_of_numbers
 from safegain.runs.folder import DOUBTFUL, EXAMPLES, FACTS, MODEL, NEIGHBOURS, PART, REQUEST, RunError
 from safegain.runs.label_table import suspected, write_labels
-from safegain.runs.model_state import NEW, Arrays, models_to_state
+from safegain.runs.model_state import Arrays, models_to_state
 from safegain.runs.objects import parameters_to_json, to_json
-
-MODELS = ("raw", "raw+trusted", "trusted", "new")  # of a comparison, by number
+from safegain.runs.schema import MODELS, NEW
 
 
 def facts_of_rows(estimator: Any, X: Any = None) -> pd.DataFrame:
