@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -89,9 +90,10 @@ def fit(kind: str, n: int, size: int) -> dict:
         }
 
 
-def run(*, repeats: int = 3, shrink: int = 1) -> list[dict]:
+def run(*, repeats: int = 3, shrink: int = 1, kinds: Sequence[str] = tuple(SIZES)) -> list[dict]:
     found = []
-    for kind, (full, d) in SIZES.items():
+    for kind in kinds:
+        full, d = SIZES[kind]
         n = full // shrink
         pairs = [(fit(kind, n, 1), fit(kind, n, 2)) for _ in range(repeats)]
         one, two = pairs[0]

@@ -157,7 +157,7 @@ def mutated(content, mutations):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "npz"])
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(mutations=MUTATIONS)
 def test_never_a_traceback(tmp_path_factory, suffix, mutations):
     folder = tmp_path_factory.mktemp("fuzz")

@@ -9,8 +9,8 @@ from benchmarks import peers, ranks
 
 
 def test_two_ranks_find_what_one_does():
-    rows = ranks.run(repeats=1, shrink=50)
-    assert len(rows) == 8
+    rows = ranks.run(repeats=1, shrink=50, kinds=["softmax"])
+    assert len(rows) == 4
     for row in rows:
         assert math.isfinite(row["ratio"]), row
         if row["name"].startswith(("(w, Q) differ", "share of the rows")):

@@ -154,7 +154,7 @@ def test_what_is_no_number_is_named(values, message):
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.lists(st.one_of(st.none(), st.floats(-1e30, 1e30), st.integers(-(2**40), 2**40)), min_size=1, max_size=30))
 def test_numbers_survive_storing(values):
     encoder = TableEncoder({"c": "number"}).fit({"c": pa.chunked_array([pa.array(values, pa.float64())])})
@@ -239,7 +239,7 @@ def test_text_of_values():
     assert canonical(2**60 + 1) == canonical(str(2**60 + 1))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.lists(st.one_of(st.none(), st.text(max_size=5), st.integers(), st.booleans()), min_size=1, max_size=15))
 def test_categories_survive_storing(values):
     try:

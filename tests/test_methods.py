@@ -28,7 +28,7 @@ from safegain.methods.reweighting import MetaWeighted, Reweighted, gradient, mea
 from safegain.recipe import CrossEntropy, Material, Network, Objective, Recipe, batches, draw, train
 from safegain.search_space import Point
 
-SHORT = Recipe(n_hidden=16, n_steps=150, n_looks=5)
+SHORT = Recipe(n_hidden=16, n_steps=70, learning_rate=1e-2, n_looks=5)
 SEARCH = PGSClassifier("mlp", search_space="free", reference="raw", n_inner=10, lr_inner=1.0, n_outer=2, n_hidden=8)
 CLASSIFIERS = [
     methods.BaselineClassifier(recipe=SHORT, random_state=0),
@@ -39,7 +39,7 @@ CLASSIFIERS = [
     methods.SModel(recipe=SHORT, random_state=0),
     methods.GoldLossCorrection(recipe=SHORT, random_state=0),
     methods.PiModel(recipe=SHORT, random_state=0),
-    methods.MeanTeacher(decay=0.9, recipe=SHORT, random_state=0),  # 150 steps are too few for a long memory
+    methods.MeanTeacher(decay=0.9, recipe=SHORT, random_state=0),  # 70 steps are too few for a long memory
     methods.PseudoLabel(recipe=SHORT, random_state=0),
     methods.LearningToReweight(recipe=SHORT, random_state=0),
     methods.MetaWeightNet(recipe=SHORT, random_state=0),

@@ -827,7 +827,9 @@ def places(value, path=()):
         yield from places(each, (*path, key))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_no_change_of_the_facts_is_anything_but_a_run_error(saved, tmp_path, data):
     _, X, folder = saved(data.draw(st.sampled_from(["free", "ridge", "not certified", "table"])))
@@ -846,7 +848,9 @@ def test_no_change_of_the_facts_is_anything_but_a_run_error(saved, tmp_path, dat
     looked_at(mutated, X, reported=first not in ("estimator", "encoder"))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_no_damage_of_the_bytes_is_anything_but_a_run_error(saved, tmp_path, data):
     _, X, folder = saved(data.draw(st.sampled_from(["free", "ridge", "recipe", "table"])))
