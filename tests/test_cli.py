@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from command import ENVIRONMENT, done, safegain, start
 from ranks_worker import digits
+from run_folders import make_run
 from thread_ranks import in_threads
 from typer.testing import CliRunner
 
@@ -32,6 +33,7 @@ from safegain.runs.shared_fitting import read_together
 from safegain.runs.shown import choose_examples
 from safegain.runs.words import judged
 from safegain.tables import Wanted
+from safegain.tables.opening import digest_of
 
 QUICK = ["--recipe", "n_steps=300,n_hidden=64"]
 
@@ -384,6 +386,7 @@ def test_from_a_review_to_the_next_run(cars, tmp_path):
         assert server.wait(20) == 0
     checked = pd.read_parquet(run / "trusted.parquet")
     assert checked["_row"].tolist() == sorted(row["row"] for row in rows)
+    assert set(checked["_file"]) == {digest_of(cars / "train.csv")}
     command = shlex.split(told["command"])
     assert command[0] == "safegain"
     here(*command[1:])
@@ -482,6 +485,16 @@ def test_what_was_learned_is_kept_until_it_is_written_down(cars, tmp_path, monke
     assert written[0] == written[1]
 
 
+def test_what_fails_after_something_was_learned_leaves_it_there(cars, tmp_path, monkeypatch):
+    def fails(*_, **__):
+        raise ValueError("something is wrong")
+
+    monkeypatch.setattr("safegain.runs.fitting.facts_of_rows", fails)
+    assert fitted_here(cars, tmp_path / "out").exit_code == 2
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["checkpoint", "request.json"]
+    assert (tmp_path / "out" / "checkpoint" / "stage-last-refit.safetensors").exists()
+
+
 def test_a_checkpoint_elsewhere_is_removed_when_the_run_is_written(cars, tmp_path):
     assert fitted_here(cars, tmp_path / "out", "--checkpoint", str(tmp_path / "kept")).exit_code == 0
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["rank-0.lock"]
@@ -552,6 +565,17 @@ def test_processes_agree_that_a_table_is_wrong(tmp_path):
         return str(caught.value)
 
     assert len(set(in_threads(2, said))) == 1
+
+
+def test_numbers_in_the_terminal_are_told_apart(tmp_path):
+    run = make_run(tmp_path / "run", task="numbers")
+    labels = pd.read_parquet(run / "labels-1-of-1.parquet")
+    most = labels[~labels["trusted"]].nlargest(2, "suspicion").index
+    labels.loc[most, "given"] = [1234567.0, 1234568.0]
+    labels.to_parquet(run / "labels-1-of-1.parquet", index=False)
+    told = here("labels", run)
+    assert "1234567" in told
+    assert "1234568" in told
 
 
 @pytest.mark.parametrize(
