@@ -11,8 +11,8 @@ import numpy as np
 from experiments.data.mnist import problem
 
 from safegain import PGSClassifier
+from safegain.certificates.sign_test import sign_test
 from safegain.datasets import load_mnist
-from safegain.sign_test import sign_test
 
 DELTA, DRAWS, SIZES = 0.05, 5000, (100, 300, 1000)
 SETTING = {"task": "noise", "noise": "uniform", "rate": 0.5, "trusted": "unbiased", "n_trusted": 1000}

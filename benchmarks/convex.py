@@ -14,12 +14,12 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.measure import compare, peak_bytes
 from safegain import PGSClassifier
-from safegain.hypergradient import ConjugateGradient
-from safegain.inputs import fit_inputs
-from safegain.losses import CrossEntropy
-from safegain.lower import LowerLevel
-from safegain.models import Linear
-from safegain.solvers import Newton
+from safegain.bilevel.hypergradient import ConjugateGradient
+from safegain.bilevel.losses import CrossEntropy
+from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.models import Linear
+from safegain.bilevel.solvers import Newton
+from safegain.data.inputs import fit_inputs
 
 ALPHA, N_TRUSTED = 1e-4, 1_000
 

@@ -15,8 +15,8 @@ from rich.table import Table
 from sklearn.metrics import roc_auc_score
 
 from safegain import PGSClassifier
-from safegain.correction import correction_f1
 from safegain.datasets import load_mnist
+from safegain.datasets.correction import correction_f1
 
 
 def split(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ def run(*, quick: bool = False) -> list[dict]:
     from experiments.data.mnist import problem
 
     from safegain import PGSClassifier, Recipe
-    from safegain.methods import BaselineClassifier
+    from safegain.baselines import BaselineClassifier
 
     setting = {"task": "noise", "noise": "uniform", "rate": 0.5, "trusted": "unbiased", "n_trusted": 1000}
     made, recipe = problem(setting, 100), Recipe(n_steps=20, n_looks=2) if quick else Recipe()

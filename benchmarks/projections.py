@@ -5,7 +5,7 @@ from functools import partial
 import torch
 
 from benchmarks.measure import compare
-from safegain.projections import budgeted_simplex_rows, capped_box
+from safegain.bilevel.projections import budgeted_simplex_rows, capped_box
 
 
 def _clamp_and_sum(z: torch.Tensor) -> torch.Tensor:

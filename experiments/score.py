@@ -33,7 +33,7 @@ def _correction(model: Any, problem: Any) -> dict[str, float]:
     """
     if regresses(problem):
         return {}
-    from safegain.correction import correction_f1
+    from safegain.datasets.correction import correction_f1
 
     weak = ~problem.trusted & (problem.y >= 0)
     given, true = problem.y[weak], problem.true[weak]

@@ -8,15 +8,15 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from safegain.inputs import Inputs, fit_inputs
-from safegain.losses import CrossEntropy, SquaredError
-from safegain.lower import LowerLevel
-from safegain.measures import task_measure
-from safegain.models import Linear, Module, TwoLayer
-from safegain.models.mlp import PACE
-from safegain.safeness import Requirement
-from safegain.search_space import Free, Point
-from safegain.upper import UpperLevel
+from safegain.bilevel.losses import CrossEntropy, SquaredError
+from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.measures import task_measure
+from safegain.bilevel.models import Linear, Module, TwoLayer
+from safegain.bilevel.models.network import PACE
+from safegain.bilevel.safeness import Requirement
+from safegain.bilevel.search_space import Free, Point
+from safegain.bilevel.upper import UpperLevel
+from safegain.data.inputs import Inputs, fit_inputs
 
 MODELS = ("linear", "sparse", "mlp", "module")
 CASES = list(itertools.product(MODELS, (None, 2, 3), (False, True)))  # model, classes, semi-supervised

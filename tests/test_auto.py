@@ -21,16 +21,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from torch.nn.functional import cross_entropy
 
-import safegain.auto
-import safegain.evidence
-import safegain.kernel
-import safegain.pgs
-import safegain.training
+import safegain.estimators.base
+import safegain.evidence.classes
+import safegain.evidence.kernel
+import safegain.search.auto_classes
+import safegain.search.training
 from safegain import PerClass, PerGroup, PGSClassifier, PGSRegressor
-from safegain.auto import CHANCE, REFERENCES, STRUCTURED, Standing, best_share
-from safegain.certifying import Certify
-from safegain.comparison import certify
-from safegain.evidence import (
+from safegain.baselines.noise_layer import corrected_loss
+from safegain.bilevel.losses import CrossEntropy as RowCrossEntropy
+from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.models import TwoLayer
+from safegain.bilevel.solvers import Newton
+from safegain.certificates.claims import Certify
+from safegain.certificates.comparison import certify
+from safegain.data.rows import ArrayRows
+from safegain.evidence.classes import (
     PENALTIES,
     Basis,
     Calibration,
@@ -43,7 +48,7 @@ from safegain.evidence import (
     most_likely_transition,
     posterior,
 )
-from safegain.kernel import (
+from safegain.evidence.kernel import (
     MOST_FITTED,
     MOST_KEPT,
     MOST_LANDMARKS,
@@ -54,15 +59,10 @@ from safegain.kernel import (
     kernel_rows,
     n_landmarks,
 )
-from safegain.losses import CrossEntropy as RowCrossEntropy
-from safegain.lower import LowerLevel
-from safegain.methods.noise_layer import corrected_loss
-from safegain.models import TwoLayer
-from safegain.posterior_space import Posterior
-from safegain.recipe import CrossEntropy, Material, Network, Recipe, train
-from safegain.row_sources import ArrayRows
-from safegain.solvers import Newton
-from safegain.trainers import OnPosterior, RecipeTrainer, SolverTrainer
+from safegain.learners.recipe import CrossEntropy, Material, Network, Recipe, train
+from safegain.learners.trainers import OnPosterior, RecipeTrainer, SolverTrainer
+from safegain.search.auto_classes import CHANCE, REFERENCES, STRUCTURED, Standing, best_share
+from safegain.search.posterior_space import Posterior
 
 
 def made(shape, seed=0, dtype=torch.float64):
@@ -156,12 +156,15 @@ def test_rows_that_are_all_alike():
 @pytest.mark.parametrize("kind", ["array", "sparse", "source"])
 def test_features_that_are_not_kept_are_made_again(monkeypatch, kind):
     """Blocks of 16 rows, of some of the rows and not in their order, against the features of all of them at once."""
-    monkeypatch.setattr(safegain.kernel, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(safegain.evidence.kernel, "BLOCK_ROWS", 16)
     X = np.random.RandomState(0).randn(90, 3)
     rows = kernel_rows({"array": X, "sparse": scipy.sparse.csr_array(X), "source": ArrayRows(X)}[kind])
     numbers, fitted = np.random.RandomState(1).permutation(90)[:70], torch.arange(70) % 7 != 0
-    Y, kernel = made((70, 2), seed=1, dtype=torch.float32), Kernel.of(safegain.kernel.taken(rows, np.arange(30)), 2.0)
-    kept = KernelRidge(kernel.features(safegain.kernel.taken(rows, numbers)), fitted)
+    Y, kernel = (
+        made((70, 2), seed=1, dtype=torch.float32),
+        Kernel.of(safegain.evidence.kernel.taken(rows, np.arange(30)), 2.0),
+    )
+    kept = KernelRidge(kernel.features(safegain.evidence.kernel.taken(rows, numbers)), fitted)
     again = KernelRidgeInBlocks(kernel, rows, numbers, fitted)
     np.testing.assert_allclose(again.gram, kept.gram, rtol=1e-4, atol=1e-5)
     some = torch.tensor([0, 69, 7])
@@ -177,7 +180,7 @@ def test_features_that_are_not_kept_are_made_again(monkeypatch, kind):
         for first, second in zip(of_kept, of_again, strict=True):
             np.testing.assert_allclose(second, first, atol=2e-4)
     of_landmarks = again.of_landmarks(again.moment(Y), 0.1)
-    there = kernel.to_landmarks(safegain.kernel.taken(rows, numbers[some])) @ of_landmarks
+    there = kernel.to_landmarks(safegain.evidence.kernel.taken(rows, numbers[some])) @ of_landmarks
     np.testing.assert_allclose(there, kept.predict(kept.features(some), kept.moment(Y), 0.1), atol=2e-4)
 
 
@@ -233,7 +236,7 @@ def test_the_noise_is_the_most_likely_one(monkeypatch):
         return np.log((p * T.T[y]).sum(axis=1)).sum() + np.log(T).sum() / 2
 
     def steps(n):
-        monkeypatch.setattr(safegain.evidence, "EM_STEPS", n)
+        monkeypatch.setattr(safegain.evidence.classes, "EM_STEPS", n)
         return likelihood(most_likely_transition(torch.from_numpy(p).float(), torch.from_numpy(y)).double().numpy())
 
     climbed = [steps(n) for n in (0, 1, 2, 3, 5, 10, 20, 50)]
@@ -298,10 +301,10 @@ def test_evidence_of_many_rows(monkeypatch, most_fitted):
     get what the fitted ones say of them.
     """
     plain, known, true, targets, calibrating = blobs()
-    monkeypatch.setattr(safegain.evidence, "MOST_KEPT", 100)
-    monkeypatch.setattr(safegain.evidence, "MOST_FITTED", most_fitted)
-    monkeypatch.setattr(safegain.evidence, "BLOCK_ROWS", 64)
-    fitted = safegain.evidence._fitted_rows(known, np.random.RandomState(0))
+    monkeypatch.setattr(safegain.evidence.classes, "MOST_KEPT", 100)
+    monkeypatch.setattr(safegain.evidence.classes, "MOST_FITTED", most_fitted)
+    monkeypatch.setattr(safegain.evidence.classes, "BLOCK_ROWS", 64)
+    fitted = safegain.evidence.classes._fitted_rows(known, np.random.RandomState(0))
     assert len(fitted) == min(most_fitted, len(true))
     assert len(set(fitted)) == len(fitted)
     many = Features(plain.X, Basis(2.0, plain.basis.landmarks, fitted))
@@ -337,9 +340,9 @@ def test_the_best_round_and_penalty_have_the_least_loss_where_they_are_judged(mo
     F, known, _, targets, calibrating = blobs()
     seen = []
     plain = calibrate
-    monkeypatch.setattr(safegain.evidence, "calibrate", lambda s, y: seen.append(plain(s, y)) or seen[-1])
+    monkeypatch.setattr(safegain.evidence.classes, "calibrate", lambda s, y: seen.append(plain(s, y)) or seen[-1])
     found = find_evidence(F, known, targets, calibrating)
-    assert len(seen) == safegain.evidence.MOST_ROUNDS * len(PENALTIES)
+    assert len(seen) == safegain.evidence.classes.MOST_ROUNDS * len(PENALTIES)
     assert found.loss == min(fit.loss for fit in seen)
     rounds = np.array([fit.loss for fit in seen]).reshape(-1, len(PENALTIES)).min(axis=1)
     assert rounds.min() < rounds[0]  # regressing on the posterior was worth a round
@@ -349,7 +352,7 @@ def test_calibrating_rows_only_calibrate(monkeypatch):
     F, known, _, targets, calibrating = blobs()
     other = replace(known, y=torch.where(calibrating, (known.y + 1) % 3, known.y))
     assert find_evidence(F, other, targets, calibrating).loss > 2 * find_evidence(F, known, targets, calibrating).loss
-    monkeypatch.setattr(safegain.evidence, "calibrate", lambda scores, y: Calibration(8.0, torch.zeros(3), 1.0))
+    monkeypatch.setattr(safegain.evidence.classes, "calibrate", lambda scores, y: Calibration(8.0, torch.zeros(3), 1.0))
     first, second = (find_evidence(F, each, targets, calibrating) for each in (known, other))
     assert torch.equal(first.log_p, second.log_p)
     assert torch.equal(first.transition, second.transition)
@@ -361,14 +364,16 @@ def test_calibrating_rows_only_calibrate(monkeypatch):
 def test_the_width_suits_the_rows(monkeypatch):
     rng, tried = np.random.RandomState(0), []
     monkeypatch.setattr(
-        safegain.evidence, "Kernel", SimpleNamespace(of=lambda L, width: tried.append(width) or Kernel.of(L, width))
+        safegain.evidence.classes,
+        "Kernel",
+        SimpleNamespace(of=lambda L, width: tried.append(width) or Kernel.of(L, width)),
     )
     trusted = torch.arange(500) >= 400
 
     def chosen(X, y):
         known = Known(torch.from_numpy(y), trusted, 2)
         features = choose_features(X, known, ~trusted, trusted, np.random.RandomState(0))
-        assert tried[-3:] == list(safegain.evidence.WIDTHS)
+        assert tried[-3:] == list(safegain.evidence.classes.WIDTHS)
         assert features.F.shape[0] == 500
         assert tried[-1] == features.basis.width
         return features.basis.width
@@ -473,7 +478,7 @@ def test_the_structured_search_descends(model):
 def test_the_structured_search_falls_back_to_distributions(monkeypatch):
     X, noisy, _, trusted = digits(200, k=3)
     bare = ~trusted & (np.arange(len(noisy)) % 2 == 0)
-    monkeypatch.setattr(safegain.training, "find_evidence", misled(find_evidence))
+    monkeypatch.setattr(safegain.search.training, "find_evidence", misled(find_evidence))
     settings = {"search_space": "structured", "reference": "raw", "n_outer": 1, "random_state": 0}
     fitted = PGSClassifier("softmax", **settings).fit(X, np.where(bare, -1, noisy), trusted=trusted)
     assert fitted.model_ is fitted.raw_model_
@@ -564,8 +569,8 @@ def test_the_recipes_network_is_handed_over_as_it_is():
 
 def test_the_solver_solves_for_the_rows_that_are_named():
     X, noisy, _, trusted = digits(120, k=3)
-    inputs = safegain.pgs.fit_inputs(X, model="softmax", scaling="auto")
-    model = safegain.pgs.make_model("softmax", X, inputs, n_hidden=1, n_classes=3)
+    inputs = safegain.estimators.base.fit_inputs(X, model="softmax", scaling="auto")
+    model = safegain.estimators.base.make_model("softmax", X, inputs, n_hidden=1, n_classes=3)
     lower = LowerLevel(model, RowCrossEntropy(), inputs.rows(X), None, 0.01)
     known = Known(torch.from_numpy(noisy), torch.from_numpy(trusted), 3)
     trainer = SolverTrainer(lower, known, Newton(), model.init(torch.Generator()))
@@ -733,7 +738,7 @@ def test_searches_compare_their_chosen_iterate(search_space, n_trusted):
 def test_a_search_without_a_safe_iterate_shows_its_last_one(monkeypatch):
     X, noisy, _, trusted = digits()
     seen = []
-    monkeypatch.setattr(safegain.training, "find_evidence", misled(find_evidence))
+    monkeypatch.setattr(safegain.search.training, "find_evidence", misled(find_evidence))
     settings = {"search_space": "structured", "reference": "raw", "n_outer": 2, "random_state": 0}
     model = PGSClassifier("softmax", callbacks=[lambda _, candidate: seen.append(candidate.theta)], **settings)
     fitted = model.fit(X, noisy, trusted=trusted)
@@ -785,7 +790,7 @@ def test_falls_back_when_the_refit_is_bad(model, monkeypatch):
     X, noisy, _, trusted = digits()
     bare = ~trusted & (np.arange(len(noisy)) % 5 == 4)
     given = np.where(bare, -1, noisy)
-    monkeypatch.setattr(safegain.auto, "find_evidence", misled(find_evidence))
+    monkeypatch.setattr(safegain.search.auto_classes, "find_evidence", misled(find_evidence))
     fitted = classifier(model=model).fit(X, given, trusted=trusted)
     assert fitted.model_ is fitted.reference_model_
     assert fitted.safeness_.fell_back
@@ -874,10 +879,12 @@ def test_many_rows_are_read_where_they_are(fitted, monkeypatch, together):
         order = np.argsort(trusted, kind="stable")
         X, noisy, trusted = X[order], noisy[order], trusted[order]
         expected = classifier().fit(X, noisy, trusted=trusted)
-    for module in (safegain.training, safegain.evidence):
+    for module in (safegain.search.training, safegain.evidence.classes):
         monkeypatch.setattr(module, "MOST_KEPT", 100)
-    joined, plain = [], safegain.auto.join_rows
-    monkeypatch.setattr(safegain.auto, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1])
+    joined, plain = [], safegain.search.auto_classes.join_rows
+    monkeypatch.setattr(
+        safegain.search.auto_classes, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1]
+    )
     found = classifier().fit(X, noisy, trusted=trusted)
     ((weak, *_),) = (each.parts for each in joined)
     assert np.shares_memory(weak.X if together else weak.source.X, X)
@@ -989,7 +996,7 @@ def test_what_is_to_be_certified_is_passed_on(monkeypatch):
     priors = {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4}
     setting = Certify(0.2, size=0.4, tolerance=0.01, per_class=True, per_group=True, priors=priors)
     calls = []
-    monkeypatch.setattr(safegain.pgs, "certify", lambda *a, **k: calls.append((a, k)) or certify(*a, **k))
+    monkeypatch.setattr(safegain.estimators.base, "certify", lambda *a, **k: calls.append((a, k)) or certify(*a, **k))
     fitted = classifier(**CERTIFIED, certify=setting).fit(X, noisy, trusted=trusted, groups=groups)
     ((_, _, rows, y), named) = calls[0]
     aside = fitted.set_aside_

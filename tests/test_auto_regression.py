@@ -9,24 +9,24 @@ import torch
 from sklearn.linear_model import Ridge
 from tests.problems import make_problem
 
-import safegain.auto_regression
-import safegain.residual_evidence
-import safegain.residual_space
-import safegain.training
+import safegain.evidence.residuals
+import safegain.search.auto_numbers
+import safegain.search.residual_space
+import safegain.search.training
 from safegain import PGSRegressor
-from safegain.auto_regression import REFERENCES, STRUCTURED, _cross_validated, _standings, auto_regression
-from safegain.configure import Inner, make_model
-from safegain.hypergradient import Cholesky
-from safegain.inputs import fit_inputs
-from safegain.outer import search
-from safegain.residual_evidence import stacked_rows
-from safegain.residual_space import Curve, ResidualCurve
-from safegain.row_sources import Joined
-from safegain.safeness import Bootstrap
-from safegain.selection import Candidate, Selection, Standing
-from safegain.solvers import ClosedForm
-from safegain.stages import Stages
-from safegain.training import Data, Settings
+from safegain.bilevel.hypergradient import Cholesky
+from safegain.bilevel.outer_loop import search
+from safegain.bilevel.safeness import Bootstrap
+from safegain.bilevel.selection import Candidate, Selection, Standing
+from safegain.bilevel.solvers import ClosedForm
+from safegain.data.inputs import fit_inputs
+from safegain.data.rows import Joined
+from safegain.data.stages import Stages
+from safegain.evidence.residuals import stacked_rows
+from safegain.learners.configure import Inner, make_model
+from safegain.search.auto_numbers import REFERENCES, STRUCTURED, _cross_validated, _standings, auto_regression
+from safegain.search.residual_space import Curve, ResidualCurve
+from safegain.search.training import Data, Settings
 
 ANY = Curve(level=0.6, cutoff=1.5, power=1.7, sharpness=5.0, shrink=0.4, wariness=0.3).parameters  # inside the cube
 
@@ -60,7 +60,7 @@ def test_many_rows_are_derived_in_blocks(monkeypatch, eps1, eps2, n_parts):
     random = torch.Generator().manual_seed(1)
     gw, gQ = (torch.randn(34, dtype=torch.float64, generator=random) for _ in range(2))
     (whole,) = curve.pull((ANY,), gw, gQ)
-    monkeypatch.setattr(safegain.residual_space, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(safegain.search.residual_space, "BLOCK_ROWS", 7)
     assert len(curve._parts(ANY)) == n_parts  # five blocks and the trusted rows, unless a limit is reached
     np.testing.assert_allclose(curve.pull((ANY,), gw, gQ)[0], whole, rtol=1e-12)
 
@@ -335,8 +335,8 @@ def test_the_comparison_is_a_cross_validation_over_the_trusted_rows(monkeypatch)
     X, y, _, _ = made_up(d=3)
     rows = np.arange(360)
     X, y, trusted = X[:360], 7 * y[:360] + 2, (rows >= 120) & (rows % 4 == 0)  # in units of their own; right labels
-    drawn, plain = [], safegain.auto_regression._comparison_folds
-    monkeypatch.setattr(safegain.auto_regression, "_comparison_folds", lambda *a: drawn.extend(plain(*a)) or drawn)
+    drawn, plain = [], safegain.search.auto_numbers._comparison_folds
+    monkeypatch.setattr(safegain.search.auto_numbers, "_comparison_folds", lambda *a: drawn.extend(plain(*a)) or drawn)
     fitted = PGSRegressor(alpha=0.2, random_state=0).fit(X, y, trusted=trusted)
     assert list(fitted.references_) == list(REFERENCES)
     assert fitted.references_["raw"] is fitted.raw_model_
@@ -384,10 +384,10 @@ def test_many_rows_are_read_where_they_are(monkeypatch):
     rows = np.arange(360)
     X, y, trusted = X[:360], y[:360], (rows >= 120) & (rows % 4 == 0)
     whole = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
-    monkeypatch.setattr(safegain.training, "MOST_KEPT", 100)
-    joined, plain = [], safegain.residual_evidence.join_rows
+    monkeypatch.setattr(safegain.search.training, "MOST_KEPT", 100)
+    joined, plain = [], safegain.evidence.residuals.join_rows
     monkeypatch.setattr(
-        safegain.residual_evidence, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1]
+        safegain.evidence.residuals, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1]
     )
     found = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
     weak = [each.parts[0] for each in joined if isinstance(each, Joined)]

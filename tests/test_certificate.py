@@ -12,13 +12,13 @@ import pytest
 from scipy.stats import binom, binomtest, norm
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from safegain.betting import LARGEST_STAKE, betting_lower_bound, betting_p_value
-from safegain.bounded_losses import BoundedLoss, bounded_loss
-from safegain.certificate import Certificate
-from safegain.comparison import certify, certify_in_order, certify_losses
-from safegain.crossfit import certify_by_crossfit, normal_entry
-from safegain.power import fewest_rows, required_trusted, set_aside, sign_test_power
-from safegain.sign_test import gain_lower_bound, sign_test, tolerance_test
+from safegain.certificates.betting import LARGEST_STAKE, betting_lower_bound, betting_p_value
+from safegain.certificates.bounded_losses import BoundedLoss, bounded_loss
+from safegain.certificates.certificate import Certificate
+from safegain.certificates.comparison import certify, certify_in_order, certify_losses
+from safegain.certificates.crossfit import certify_by_crossfit, normal_entry
+from safegain.certificates.power import fewest_rows, required_trusted, set_aside, sign_test_power
+from safegain.certificates.sign_test import gain_lower_bound, sign_test, tolerance_test
 
 DRAWS = 5000
 DELTA = 0.05

@@ -27,10 +27,10 @@ from safegain.cli import app
 from safegain.cli.fit import SETTINGS
 from safegain.cli.talk import printable
 from safegain.datasets.files import find_file
+from safegain.jobs.fitting import locked
+from safegain.jobs.shared_fitting import read_together
+from safegain.jobs.shown import choose_examples
 from safegain.runs import RunError, open_run
-from safegain.runs.fitting import locked
-from safegain.runs.shared_fitting import read_together
-from safegain.runs.shown import choose_examples
 from safegain.runs.words import judged
 from safegain.tables import Wanted
 from safegain.tables.opening import digest_of
@@ -458,7 +458,7 @@ def test_a_fit_that_fails_takes_nothing_of_others_with_it(cars, tmp_path, monkey
         (tmp_path / "out" / "letter.txt").write_text("dear")
         raise ValueError("some input is wrong")
 
-    monkeypatch.setattr("safegain.pgs.PGS._learn", fails)
+    monkeypatch.setattr("safegain.estimators.base.PGS._learn", fails)
     ended = CliRunner().invoke(app, ["fit", *map(str, fit_cars(cars)), "--out", str(tmp_path / "out")])
     assert ended.exit_code == 2
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["letter.txt"]
@@ -474,11 +474,11 @@ def test_what_was_learned_is_kept_until_it_is_written_down(cars, tmp_path, monke
         raise RunError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("safegain.runs.fitting.write_run", full)
+        patch.setattr("safegain.jobs.fitting.write_run", full)
         assert fitted_here(cars, tmp_path / "out").exit_code == 2
     assert (tmp_path / "out" / "checkpoint" / "stage-last-refit.safetensors").exists()
     with monkeypatch.context() as patch:
-        patch.setattr("safegain.recipe.train", full)  # nothing is left to be trained
+        patch.setattr("safegain.learners.recipe.train", full)  # nothing is left to be trained
         assert CliRunner().invoke(app, ["resume", str(tmp_path / "out")]).exit_code == 0
     assert not (tmp_path / "out" / "checkpoint").exists()
     written = [(folder / "model.safetensors").read_bytes() for folder in (cars / "run", tmp_path / "out")]
@@ -489,7 +489,7 @@ def test_what_fails_after_something_was_learned_leaves_it_there(cars, tmp_path, 
     def fails(*_, **__):
         raise ValueError("something is wrong")
 
-    monkeypatch.setattr("safegain.runs.fitting.facts_of_rows", fails)
+    monkeypatch.setattr("safegain.jobs.fitting.facts_of_rows", fails)
     assert fitted_here(cars, tmp_path / "out").exit_code == 2
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["checkpoint", "request.json"]
     assert (tmp_path / "out" / "checkpoint" / "stage-last-refit.safetensors").exists()
@@ -512,7 +512,7 @@ def test_a_table_that_changes_while_a_fit_goes_on_costs_only_the_rows_to_look_at
             frame.sort_values("weight").to_csv(tmp_path / "train.csv", index=False)
         return plain(rows)
 
-    monkeypatch.setattr("safegain.runs.fitting.choose_examples", changed)
+    monkeypatch.setattr("safegain.jobs.fitting.choose_examples", changed)
     ended = fitted_here(tmp_path, tmp_path / "out")
     assert ended.exit_code == 0, ended.output
     assert "was changed while the fit went on" in ended.stderr

@@ -16,15 +16,15 @@ from sklearn.linear_model import LogisticRegression
 from thread_ranks import in_threads
 
 from safegain import PGSClassifier
-from safegain.design import Design
-from safegain.hypergradient import Cholesky, ConjugateGradient, Hypergradient
-from safegain.inputs import fit_inputs
-from safegain.linear_algebra import Eigen, cholesky, conjugate_gradient, factored_inverse, kronecker_inverse
-from safegain.losses import CrossEntropy, SquaredError
-from safegain.lower import MOST_COLUMNS, LowerLevel
-from safegain.models import Linear
-from safegain.ranks import Ranks
-from safegain.solvers import Newton, Solution
+from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Hypergradient
+from safegain.bilevel.linear_algebra import Eigen, cholesky, conjugate_gradient, factored_inverse, kronecker_inverse
+from safegain.bilevel.losses import CrossEntropy, SquaredError
+from safegain.bilevel.lower import MOST_COLUMNS, LowerLevel
+from safegain.bilevel.models import Linear
+from safegain.bilevel.solvers import Newton, Solution
+from safegain.data.design import Design
+from safegain.data.inputs import fit_inputs
+from safegain.data.ranks import Ranks
 
 every_case = pytest.mark.parametrize("case", CASES, ids=CASE_IDS)
 
@@ -144,7 +144,7 @@ def test_negative_curvature_hands_back_the_preconditioned_direction():
 @pytest.mark.parametrize("columns", [MOST_COLUMNS, 5])
 def test_newton_is_scikit_learns_fit(sparse, columns, monkeypatch):
     """With the gram matrix as a preconditioner and with its diagonal only, and with weights."""
-    monkeypatch.setattr("safegain.lower.MOST_COLUMNS", columns)
+    monkeypatch.setattr("safegain.bilevel.lower.MOST_COLUMNS", columns)
     n, k, alpha = 3_000, 6, 1e-3
     lower, weight, Q = softmax_problem(n, 20, k, sparse=sparse, alpha=alpha)
     assert not lower.model.forms_hessian

@@ -18,8 +18,8 @@ from problems import numpy_state
 from sklearn.utils import Bunch
 
 from safegain import datasets
-from safegain.correction import correction_f1
 from safegain.datasets import features, files, origins, tables
+from safegain.datasets.correction import correction_f1
 
 FOLDER = os.environ.get("SAFEGAIN_DATA", "")
 real_data = pytest.mark.skipif(

@@ -26,11 +26,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from safegain import PGSClassifier
+from safegain.data.inputs import fit_inputs
 from safegain.datasets import features, patch_features
 from safegain.encoding import EncodingError, TableEncoder, images, pictures, texts, thumbnail
 from safegain.encoding.columns import canonical
-from safegain.inputs import fit_inputs
-from safegain.recipe import Recipe
+from safegain.learners.recipe import Recipe
 
 
 def arrow(values: list, kind: pa.DataType | None = None) -> pa.ChunkedArray:

@@ -133,7 +133,7 @@ def test_the_search_over_unlabelled_rows_starts_from_the_raw_prediction():
 def test_no_iterate_that_is_unsafe_is_returned(monkeypatch):
     """With every iterate made worse on one set, the raw model comes back, bit for bit."""
     X, noisy, _, trusted = noisy_digits(400)
-    from safegain.upper import UpperLevel
+    from safegain.bilevel.upper import UpperLevel
 
     plain, calls = UpperLevel.losses, []
 
@@ -409,7 +409,7 @@ def test_many_columns_never_meet_a_square_matrix(monkeypatch):
     random_state = np.random.RandomState(0)
     X = scipy.sparse.random(150, 4000, density=0.01, format="csr", random_state=random_state)
     y = np.asarray(X @ random_state.randn(4000))
-    monkeypatch.setattr("safegain.design.SparseDesign.gram", None)
+    monkeypatch.setattr("safegain.data.design.SparseDesign.gram", None)
     assert finite(regressor(n_outer=2).fit(X, y, trusted=range(50)), X)
 
 

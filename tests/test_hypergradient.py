@@ -9,12 +9,12 @@ import torch
 from problems import CASE_IDS, CASES, Problem, away_from_kinks, make_problem
 from torch import Tensor
 
-from safegain.descent import Adam, GradientDescent, Momentum, RMSProp
-from safegain.hypergradient import Cholesky, ConjugateGradient, Engine, Neumann, Unrolled
-from safegain.linear_algebra import largest_curvature
-from safegain.lower import LowerLevel
-from safegain.models import Module
-from safegain.solvers import ClosedForm, Descent, Newton, Solver
+from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Engine, Neumann, Unrolled
+from safegain.bilevel.linear_algebra import largest_curvature
+from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.models import Module
+from safegain.bilevel.solvers import ClosedForm, Descent, Newton, Solver
+from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
 
 RULES = [GradientDescent(0.2), Momentum(0.05), RMSProp(0.02), Adam(0.02)]
 RULE_IDS = ["gd", "momentum", "rmsprop", "adam"]
@@ -253,7 +253,7 @@ def convolutional(*extra: torch.nn.Module) -> torch.nn.Module:
 @pytest.mark.parametrize("block", [2**23, 1000])
 @pytest.mark.parametrize("extra", [(), (torch.nn.BatchNorm2d(2), torch.nn.Dropout2d(0.2))], ids=["plain", "normalised"])
 def test_unrolled_module_with_dropout_equals_finite_differences(extra, batch_size, block, monkeypatch):
-    monkeypatch.setattr("safegain.models.module.BLOCK_NUMBERS", block)
+    monkeypatch.setattr("safegain.bilevel.models.module.BLOCK_NUMBERS", block)
     net = convolutional(*extra).train()
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
     problem = module_problem(net, 1, 6, 6)

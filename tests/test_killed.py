@@ -14,7 +14,7 @@ from sklearn.datasets import load_diabetes, load_digits
 from typer.testing import CliRunner
 
 from safegain.cli.app import app
-from safegain.runs.request import Request
+from safegain.jobs.request import Request
 from safegain.tables import Wanted
 
 MOMENTS = int(os.environ.get("SAFEGAIN_MOMENTS", "0"))  # of each of five fits; 0: one of each of three

@@ -11,17 +11,17 @@ from sklearn.base import clone
 from torch.utils.data import Dataset, IterableDataset
 
 from safegain import ParquetRows, PGSClassifier, PGSRegressor
-from safegain.configure import SAMPLE
-from safegain.design import BLOCK_ROWS, DenseDesign, column_scale
-from safegain.methods import Reed
-from safegain.row_sources import ArrayRows, Joined, RowSource
+from safegain.baselines import Reed
+from safegain.data.design import BLOCK_ROWS, DenseDesign, column_scale
+from safegain.data.rows import ArrayRows, Joined, RowSource
+from safegain.learners.configure import SAMPLE
 
 N, D = 20_000, 5
 
 
 @pytest.fixture(autouse=True)
 def _nothing_kept(monkeypatch):
-    monkeypatch.setattr("safegain.design.KEEP_BYTES", 0)  # as if there were many rows: every pass is read anew
+    monkeypatch.setattr("safegain.data.design.KEEP_BYTES", 0)  # as if there were many rows: every pass is read anew
 
 
 @pytest.fixture(scope="module")

@@ -14,19 +14,20 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch.nn.functional import cross_entropy
 
-from safegain import PGSClassifier, PGSRegressor, methods
-from safegain import recipe as recipes
-from safegain.methods.base import Weak
-from safegain.methods.bootstrapping import Bootstrapped
-from safegain.methods.consistency import Averaged, Consistency, ramp_up
-from safegain.methods.gold import estimated_transition
-from safegain.methods.noise_layer import NoiseLayer, corrected_loss, log_given, smoothed_identity
-from safegain.methods.pgs_refit import Weighted, candidates
-from safegain.methods.pgs_refit_linear import FIRM, Candidate, best_candidate
-from safegain.methods.pseudo_label import PseudoLabelled, rise
-from safegain.methods.reweighting import MetaWeighted, Reweighted, gradient, mean_of, parameters_of, row_tangents
-from safegain.recipe import CrossEntropy, Material, Network, Objective, Recipe, batches, draw, train
-from safegain.search_space import Point
+from safegain import PGSClassifier, PGSRegressor
+from safegain import baselines as methods
+from safegain.baselines.base import Weak
+from safegain.baselines.bootstrapping import Bootstrapped
+from safegain.baselines.consistency import Averaged, Consistency, ramp_up
+from safegain.baselines.gold import estimated_transition
+from safegain.baselines.noise_layer import NoiseLayer, corrected_loss, log_given, smoothed_identity
+from safegain.baselines.pgs_refit import Weighted, candidates
+from safegain.baselines.pgs_refit_linear import FIRM, Candidate, best_candidate
+from safegain.baselines.pseudo_label import PseudoLabelled, rise
+from safegain.baselines.reweighting import MetaWeighted, Reweighted, gradient, mean_of, parameters_of, row_tangents
+from safegain.bilevel.search_space import Point
+from safegain.learners import recipe as recipes
+from safegain.learners.recipe import CrossEntropy, Material, Network, Objective, Recipe, batches, draw, train
 
 SHORT = Recipe(n_hidden=16, n_steps=70, learning_rate=1e-2, n_looks=5)
 SEARCH = PGSClassifier("mlp", search_space="free", reference="raw", n_inner=10, lr_inner=1.0, n_outer=2, n_hidden=8)
@@ -341,7 +342,7 @@ def test_weighted_objective_by_hand_and_candidates():
 
 def test_refit_without_a_better_candidate_is_the_baseline(monkeypatch):
     X, y, trusted, X_test, _ = noisy_digits()
-    monkeypatch.setattr("safegain.methods.pgs_refit.candidates", lambda *_: iter(()))
+    monkeypatch.setattr("safegain.baselines.pgs_refit.candidates", lambda *_: iter(()))
     refit = methods.PGSRefit(SEARCH, recipe=SHORT, random_state=3).fit(X, y, trusted=trusted)
     baseline = methods.BaselineClassifier(recipe=SHORT, random_state=3).fit(X, y, trusted=trusted)
     assert (refit.held_out_ == baseline.held_out_).all()
@@ -488,7 +489,7 @@ def test_best_baseline_is_the_best_of_its_trainings():
 def test_refit_leaves_the_baseline_for_less_loss_without_more_mistakes(second, kept, monkeypatch):
     X, y, trusted, _, _ = noisy_digits(200)
     scores = iter([(0.1, 0.5), (0.2, 0.3), second])  # baseline; a candidate with more mistakes; the other candidate
-    monkeypatch.setattr("safegain.methods.pgs_refit.judged", lambda *_: next(scores))
+    monkeypatch.setattr("safegain.baselines.pgs_refit.judged", lambda *_: next(scores))
     refit = methods.PGSRefit(SEARCH, recipe=SHORT, random_state=0).fit(X, y, trusted=trusted)
     weak = ~trusted
     assert (len(np.unique(refit.sample_weight_[weak])) > 1) == kept

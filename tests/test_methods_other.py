@@ -19,16 +19,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import safegain.methods.cleanlab as confident
-from safegain.correction import correction_f1
-from safegain.methods import linear
-from safegain.methods.cleanlab import CleanlabClassifier, cross_fitted, stratified_folds
-from safegain.methods.influence import InfluenceFunction, best_labels
-from safegain.methods.linear import RANSAC, SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor, self_trained
-from safegain.methods.nearest import NearestNeighbour
-from safegain.methods.safew import SafeWClassifier, SafeWRegressor, ordered_weights, safest_average, safest_vote
-from safegain.methods.supervised import BaselineClassifier, TrustedOnlyClassifier
-from safegain.recipe import Material, Recipe
+import safegain.baselines.cleanlab as confident
+from safegain.baselines import linear
+from safegain.baselines.cleanlab import CleanlabClassifier, cross_fitted, stratified_folds
+from safegain.baselines.influence import InfluenceFunction, best_labels
+from safegain.baselines.linear import RANSAC, SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor, self_trained
+from safegain.baselines.nearest import NearestNeighbour
+from safegain.baselines.safew import SafeWClassifier, SafeWRegressor, ordered_weights, safest_average, safest_vote
+from safegain.baselines.supervised import BaselineClassifier, TrustedOnlyClassifier
+from safegain.datasets.correction import correction_f1
+from safegain.learners.recipe import Material, Recipe
 
 SHORT = {"recipe": Recipe(n_steps=60, n_hidden=16, n_looks=5, learning_rate=1e-2), "random_state": 0}
 SHORTEST = {"recipe": Recipe(n_steps=30, n_hidden=16, n_looks=3, learning_rate=2e-2), "random_state": 0}
@@ -395,7 +395,7 @@ def test_influence_of_another_label_is_what_changing_it_does(monkeypatch):
         kept["Q"] = by_target.copy()
         return best_labels(by_target, labels)
 
-    monkeypatch.setattr("safegain.methods.influence.best_labels", spied)
+    monkeypatch.setattr("safegain.baselines.influence.best_labels", spied)
     InfluenceFunction(alpha=0.05, tol=1e-10, **SHORT).fit(X, y, trusted=trusted)
     before = retrained_loss(X, y, trusted, alpha=0.05)
     actual, predicted = [], []

@@ -9,7 +9,7 @@ from benchmarks.mnist import split
 from sklearn.metrics import roc_auc_score
 
 from safegain import PGSClassifier
-from safegain.correction import correction_f1
+from safegain.datasets.correction import correction_f1
 
 missing = not (Path(os.environ.get("SAFEGAIN_DATA", "")) / "mnist.npz").is_file()
 

@@ -7,15 +7,15 @@ import torch
 from problems import CASE_IDS, CASES, make_problem
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from safegain.descent import Adam, GradientDescent, Momentum, RMSProp
-from safegain.design import BLOCK_ROWS, DenseDesign, SparseDesign, column_scale
-from safegain.inputs import fit_inputs
-from safegain.linear_algebra import cholesky, conjugate_gradient, largest_curvature
-from safegain.losses import CrossEntropy, SquaredError
-from safegain.lower import Batch, LowerLevel
-from safegain.models import Linear
-from safegain.models.linear import _zero_sum_basis
-from safegain.solvers import ClosedForm, Newton
+from safegain.bilevel.linear_algebra import cholesky, conjugate_gradient, largest_curvature
+from safegain.bilevel.losses import CrossEntropy, SquaredError
+from safegain.bilevel.lower import Batch, LowerLevel
+from safegain.bilevel.models import Linear
+from safegain.bilevel.models.linear import _zero_sum_basis
+from safegain.bilevel.solvers import ClosedForm, Newton
+from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
+from safegain.data.design import BLOCK_ROWS, DenseDesign, SparseDesign, column_scale
+from safegain.data.inputs import fit_inputs
 
 every_case = pytest.mark.parametrize("case", CASES, ids=CASE_IDS)
 
@@ -123,7 +123,7 @@ def test_designs_multiply_like_the_matrix_they_stand_for(monkeypatch):
     np.testing.assert_allclose(rms, np.sqrt((X**2).mean(axis=0)), rtol=1e-12)
     offset = torch.tensor([0.5, 0.0, -2.0], dtype=torch.float64)
     streamed = DenseDesign(torch.from_numpy(X), mean=mean, scale=scale)
-    monkeypatch.setattr("safegain.design.KEEP_BYTES", 0)
+    monkeypatch.setattr("safegain.data.design.KEEP_BYTES", 0)
     sparse = scipy.sparse.csr_array(X)
     cases = [
         (streamed, (X - mean.numpy()) / scale.numpy()),

@@ -12,8 +12,8 @@ from hypothesis import given as for_all
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from safegain import projections
-from safegain.projections import ball, budgeted_simplex_rows, capped_box, simplex_rows
+from safegain.bilevel import projections
+from safegain.bilevel.projections import ball, budgeted_simplex_rows, capped_box, simplex_rows
 
 # Its cone programs run out of digits before these tolerances; the comparison at 1e-7 is what counts.
 pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")

@@ -15,16 +15,16 @@ from ranks_worker import CASES, fit
 from thread_ranks import in_threads
 
 from safegain import PGSRegressor
-from safegain.checkpoint import CheckpointError
-from safegain.configure import make_model
-from safegain.inputs import fit_inputs
-from safegain.labels import classification_labels, regression_labels
-from safegain.losses import CrossEntropy
-from safegain.lower import LowerLevel
-from safegain.projections import ball, budgeted_simplex_rows, capped_box
-from safegain.ranks import ALONE
-from safegain.run_name import name_of_run
-from safegain.search_space import Point, violation
+from safegain.bilevel.losses import CrossEntropy
+from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.projections import ball, budgeted_simplex_rows, capped_box
+from safegain.bilevel.search_space import Point, violation
+from safegain.data.checkpoint import CheckpointError
+from safegain.data.inputs import fit_inputs
+from safegain.data.labels import classification_labels, regression_labels
+from safegain.data.ranks import ALONE
+from safegain.estimators.fingerprint import name_of_run
+from safegain.learners.configure import make_model
 
 WORKER = Path(__file__).with_name("ranks_worker.py")
 

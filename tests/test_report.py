@@ -21,7 +21,7 @@ from run_folders import make_run
 from scipy.stats import binomtest
 
 import safegain
-from safegain.power import required_trusted
+from safegain.certificates.power import required_trusted
 from safegain.report import report_html, write_report
 from safegain.report.comparing import binomial_interval
 from safegain.report.page import _disagree

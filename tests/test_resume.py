@@ -20,12 +20,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from sklearn.datasets import load_digits
 
-import safegain.auto
-import safegain.checkpoint
+import safegain.data.checkpoint
+import safegain.search.auto_classes
 from safegain import PGSClassifier, PGSRegressor
-from safegain.checkpoint import Checkpoint, CheckpointError, Saved
-from safegain.ranks import ALONE
-from safegain.recipe import Recipe
+from safegain.data.checkpoint import Checkpoint, CheckpointError, Saved
+from safegain.data.ranks import ALONE
+from safegain.learners.recipe import Recipe
 
 
 def classes(n=700):
@@ -249,14 +249,14 @@ def test_a_manifest_that_does_not_say_what_it_said_is_named(tmp_path, monkeypatc
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path, monkeypatch):
-    plain = safegain.auto.choose_basis
+    plain = safegain.search.auto_classes.choose_basis
 
     def meanwhile(*arguments):
         with pytest.raises(CheckpointError, match="another run is using"):
             fit("ridge", tmp_path)
         return plain(*arguments)
 
-    monkeypatch.setattr(safegain.auto, "choose_basis", meanwhile)
+    monkeypatch.setattr(safegain.search.auto_classes, "choose_basis", meanwhile)
     assert_same(fit("softmax", tmp_path), left_alone("softmax")[0])
 
 
@@ -275,7 +275,7 @@ def test_a_disk_that_is_full_in_the_midst_of_writing_leaves_what_was_there(tmp_p
     killed_at(monkeypatch, "kernel", "softmax", tmp_path)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    plain = safegain.checkpoint.save_file
+    plain = safegain.data.checkpoint.save_file
 
     def half(tensors, file, metadata):
         plain(tensors, file, metadata)
@@ -287,7 +287,7 @@ def test_a_disk_that_is_full_in_the_midst_of_writing_leaves_what_was_there(tmp_p
 
     with monkeypatch.context() as patch:
         if how == "safetensors":
-            patch.setattr(safegain.checkpoint, "save_file", half)
+            patch.setattr(safegain.data.checkpoint, "save_file", half)
         if how == "fsync":
             patch.setattr(os, "fsync", not_synced)
         limit = files_of_at_most(10_000 if how == "limit" else resource.RLIM_INFINITY)

@@ -35,14 +35,16 @@ from safegain import (
     Recipe,
     Unrolled,
 )
-from safegain.bounded_losses import BoundedLoss
-from safegain.certificate import Certificate
+from safegain.bilevel.selection import SafenessReport
+from safegain.certificates.bounded_losses import BoundedLoss
+from safegain.certificates.certificate import Certificate
 from safegain.cli.talk import Talk
 from safegain.cli.use import run_predict
+from safegain.data.rows import ArrayRows
 from safegain.encoding import TableEncoder
-from safegain.issues import suspicions
+from safegain.estimators.issues import suspicions
+from safegain.jobs.shown import choose_examples, example_frame, nearest_trusted
 from safegain.report import report_html
-from safegain.row_sources import ArrayRows
 from safegain.runs import RunError, effect, facts, open_run
 from safegain.runs.digest import digests, refused, repeated
 from safegain.runs.doubt import suspicion_of_numbers
@@ -51,8 +53,6 @@ from safegain.runs.label_table import GROUP_ROWS
 from safegain.runs.loading import load
 from safegain.runs.objects import from_json, parameters_to_json, to_json
 from safegain.runs.saving import facts_of_rows, write_run
-from safegain.runs.shown import choose_examples, example_frame, nearest_trusted
-from safegain.selection import SafenessReport
 
 SMALL = Recipe(n_hidden=8, n_steps=20, n_looks=2)
 FREE = {"search_space": "free", "n_outer": 2, "n_inner": 20}
@@ -504,7 +504,7 @@ def test_the_verdict_says_how_it_ended():
 
 
 def facts_entry(p, tolerance):
-    from safegain.certificate import Entry
+    from safegain.certificates.certificate import Entry
 
     return (Entry("all rows", "error", "sign test", 9, 5, 1, 0.1, 0.01, p, 0.05, tolerance, 1.0),)
 

@@ -20,11 +20,11 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from safegain import refitting
-from safegain.certifying import Certify
-from safegain.corrections import ClassHead, CorrectedClasses, CorrectedNumbers
-from safegain.refitting import seeded, weight_parameter
-from safegain.saferefit import SafeRefit
+from safegain.certificates.claims import Certify
+from safegain.estimators.saferefit import SafeRefit
+from safegain.search import refitting
+from safegain.search.corrections import ClassHead, CorrectedClasses, CorrectedNumbers
+from safegain.search.refitting import seeded, weight_parameter
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FOREST = RandomForestClassifier(20)

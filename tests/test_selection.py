@@ -4,13 +4,22 @@ import numpy as np
 import pytest
 import torch
 
-from safegain.measures import MEASURES, calibrated_log_loss
-from safegain.models import Linear
-from safegain.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView, Requirement, TrustedRows
-from safegain.search_space import Free, Point
-from safegain.selection import Candidate, Selection, Standing, report
-from safegain.splits import ENOUGH, hold_out, rank_rows
-from safegain.upper import UpperLevel
+from safegain.bilevel.measures import MEASURES, calibrated_log_loss
+from safegain.bilevel.models import Linear
+from safegain.bilevel.safeness import (
+    AllOf,
+    Bootstrap,
+    MultiMeasure,
+    PerClass,
+    PerGroup,
+    PerView,
+    Requirement,
+    TrustedRows,
+)
+from safegain.bilevel.search_space import Free, Point
+from safegain.bilevel.selection import Candidate, Selection, Standing, report
+from safegain.bilevel.upper import UpperLevel
+from safegain.data.splits import ENOUGH, hold_out, rank_rows
 
 
 def candidate(step, losses):

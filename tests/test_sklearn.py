@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from safegain import PGSClassifier, PGSRegressor
-from safegain.recipe import Recipe
+from safegain.learners.recipe import Recipe
 
 QUICK = {"n_outer": 2, "random_state": 0}
 FREE = {"search_space": "free", **QUICK}

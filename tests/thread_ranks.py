@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import torch
 import torch.distributed as dist
 
-from safegain.ranks import Ranks
+from safegain.data.ranks import Ranks
 
 
 @dataclass(frozen=True)

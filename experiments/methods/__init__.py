@@ -12,6 +12,6 @@ from typing import Any
 
 def network(quick: bool) -> dict[str, Any]:
     """Arguments of every method with a network: the shared recipe, cut short for a rehearsal."""
-    from safegain.recipe import Recipe
+    from safegain.learners.recipe import Recipe
 
     return {"recipe": Recipe(n_steps=40)} if quick else {}

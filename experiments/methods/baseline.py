@@ -6,6 +6,6 @@ NAME = "Baseline"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import BaselineClassifier
+    from safegain.baselines import BaselineClassifier
 
     return BaselineClassifier(random_state=seed, **{**network(quick), **options})

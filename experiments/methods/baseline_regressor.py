@@ -4,6 +4,6 @@ NAME = "Baseline"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import BaselineRegressor
+    from safegain.baselines import BaselineRegressor
 
     return BaselineRegressor(random_state=seed, **options)

@@ -8,6 +8,6 @@ NAME = "Baseline, best of 3"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import BestBaselineClassifier
+    from safegain.baselines import BestBaselineClassifier
 
     return BestBaselineClassifier(random_state=seed, **{**network(quick), **options})

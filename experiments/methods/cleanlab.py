@@ -7,6 +7,6 @@ NEEDS = ("cleanlab",)
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import CleanlabClassifier
+    from safegain.baselines import CleanlabClassifier
 
     return CleanlabClassifier(random_state=seed, **{**network(quick), **options})

@@ -10,16 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.descent import GradientDescent
-from safegain.hypergradient import Cholesky, Engine, Unrolled
-from safegain.inputs import fit_inputs
-from safegain.losses import CrossEntropy
-from safegain.lower import LowerLevel
-from safegain.measures import task_measure
-from safegain.models import Linear
-from safegain.safeness import Requirement
-from safegain.solvers import Descent, Newton, Solver
-from safegain.upper import UpperLevel
+from safegain.bilevel.hypergradient import Cholesky, Engine, Unrolled
+from safegain.bilevel.losses import CrossEntropy
+from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.measures import task_measure
+from safegain.bilevel.models import Linear
+from safegain.bilevel.safeness import Requirement
+from safegain.bilevel.solvers import Descent, Newton, Solver
+from safegain.bilevel.update_rules import GradientDescent
+from safegain.bilevel.upper import UpperLevel
+from safegain.data.inputs import fit_inputs
 
 NAME = "unrolled against implicit"
 STEPS = (1, 25, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500)

@@ -6,6 +6,6 @@ NAME = "Gold loss correction"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import GoldLossCorrection
+    from safegain.baselines import GoldLossCorrection
 
     return GoldLossCorrection(random_state=seed, **{**network(quick), **options})

@@ -4,6 +4,6 @@ NAME = "Huber"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import Huber
+    from safegain.baselines import Huber
 
     return Huber(random_state=seed, **options)

@@ -6,6 +6,6 @@ NAME = "Influence function"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import InfluenceFunction
+    from safegain.baselines import InfluenceFunction
 
     return InfluenceFunction(random_state=seed, **{**network(quick), **options})

@@ -6,6 +6,6 @@ NAME = "Learning to reweight"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import LearningToReweight
+    from safegain.baselines import LearningToReweight
 
     return LearningToReweight(random_state=seed, **{**network(quick), **options})

@@ -6,6 +6,6 @@ NAME = "Mean Teacher"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import MeanTeacher
+    from safegain.baselines import MeanTeacher
 
     return MeanTeacher(random_state=seed, **{**network(quick), **options})

@@ -6,6 +6,6 @@ NAME = "Meta-Weight-Net"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import MetaWeightNet
+    from safegain.baselines import MetaWeightNet
 
     return MetaWeightNet(random_state=seed, **{**network(quick), **options})

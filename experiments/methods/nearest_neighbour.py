@@ -6,6 +6,6 @@ NAME = "Nearest neighbour"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import NearestNeighbour
+    from safegain.baselines import NearestNeighbour
 
     return NearestNeighbour(random_state=seed, **{**network(quick), **options})

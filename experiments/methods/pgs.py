@@ -9,7 +9,7 @@ NAME = "PGS"
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
     from safegain import PGSClassifier
-    from safegain.methods import PGSRefit
+    from safegain.baselines import PGSRefit
 
     # PGSRefit's own search is the short one that figure-iterations speaks for; a rehearsal's is shorter still.
     search = (

@@ -6,6 +6,6 @@ NAME = "PGS"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import PGSRefitRegressor
+    from safegain.baselines import PGSRefitRegressor
 
     return PGSRefitRegressor(random_state=seed, **options)

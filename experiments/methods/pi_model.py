@@ -6,6 +6,6 @@ NAME = "Π-Model"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import PiModel
+    from safegain.baselines import PiModel
 
     return PiModel(random_state=seed, **{**network(quick), **options})

@@ -6,6 +6,6 @@ NAME = "Pseudo-labels"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import PseudoLabel
+    from safegain.baselines import PseudoLabel
 
     return PseudoLabel(random_state=seed, **{**network(quick), **options})

@@ -4,6 +4,6 @@ NAME = "RANSAC"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import RANSAC
+    from safegain.baselines import RANSAC
 
     return RANSAC(random_state=seed, **options)

@@ -6,6 +6,6 @@ NAME = "Reed, hard"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import Reed
+    from safegain.baselines import Reed
 
     return Reed(kind="hard", random_state=seed, **{**network(quick), **options})

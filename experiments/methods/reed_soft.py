@@ -6,6 +6,6 @@ NAME = "Reed, soft"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import Reed
+    from safegain.baselines import Reed
 
     return Reed(kind="soft", random_state=seed, **{**network(quick), **options})

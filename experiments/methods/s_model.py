@@ -6,6 +6,6 @@ NAME = "S-Model"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import SModel
+    from safegain.baselines import SModel
 
     return SModel(random_state=seed, **{**network(quick), **options})

@@ -6,6 +6,6 @@ NAME = "SafeW"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import SafeWClassifier
+    from safegain.baselines import SafeWClassifier
 
     return SafeWClassifier(random_state=seed, **{**network(quick), **options})

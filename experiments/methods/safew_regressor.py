@@ -4,6 +4,6 @@ NAME = "SafeW"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import SafeWRegressor
+    from safegain.baselines import SafeWRegressor
 
     return SafeWRegressor(random_state=seed, **options)

@@ -4,6 +4,6 @@ NAME = "Self-LS"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import SelfLS
+    from safegain.baselines import SelfLS
 
     return SelfLS(random_state=seed, **options)

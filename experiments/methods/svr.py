@@ -4,6 +4,6 @@ NAME = "SVR"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import SVR
+    from safegain.baselines import SVR
 
     return SVR(random_state=seed, **options)

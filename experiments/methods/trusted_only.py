@@ -6,6 +6,6 @@ NAME = "Trusted rows only"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import TrustedOnlyClassifier
+    from safegain.baselines import TrustedOnlyClassifier
 
     return TrustedOnlyClassifier(random_state=seed, **{**network(quick), **options})

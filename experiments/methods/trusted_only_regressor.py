@@ -4,6 +4,6 @@ NAME = "Trusted rows only"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import TrustedOnlyRegressor
+    from safegain.baselines import TrustedOnlyRegressor
 
     return TrustedOnlyRegressor(random_state=seed, **options)

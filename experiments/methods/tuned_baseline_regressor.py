@@ -6,6 +6,6 @@ NAME = "Baseline, weak rows weighted"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain.methods import TunedBaselineRegressor
+    from safegain.baselines import TunedBaselineRegressor
 
     return TunedBaselineRegressor(random_state=seed, **options)

@@ -5,47 +5,47 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from safegain.bounded_losses import BoundedLoss
-    from safegain.certificate import Certificate
-    from safegain.certifying import Certify
-    from safegain.comparison import certify, certify_in_order
-    from safegain.crossfit import certify_by_crossfit
-    from safegain.estimators import PGSClassifier, PGSRegressor
-    from safegain.hypergradient import Cholesky, ConjugateGradient, Neumann, Unrolled
-    from safegain.parquet import ParquetRows
-    from safegain.power import required_trusted
-    from safegain.recipe import Recipe
+    from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Neumann, Unrolled
+    from safegain.bilevel.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
+    from safegain.certificates.bounded_losses import BoundedLoss
+    from safegain.certificates.certificate import Certificate
+    from safegain.certificates.claims import Certify
+    from safegain.certificates.comparison import certify, certify_in_order
+    from safegain.certificates.crossfit import certify_by_crossfit
+    from safegain.certificates.power import required_trusted
+    from safegain.data.parquet import ParquetRows
+    from safegain.data.stacking import stack
+    from safegain.estimators.classes import PGSClassifier, PGSRegressor
+    from safegain.estimators.saferefit import SafeRefit
+    from safegain.learners.recipe import Recipe
     from safegain.runs.loading import load
-    from safegain.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
-    from safegain.saferefit import SafeRefit
-    from safegain.stacking import stack
 
 # Where each name lives. A name is imported when it is first used: `safegain --help` has no need of torch.
 _HOME = {
-    "AllOf": "safeness",
-    "Bootstrap": "safeness",
-    "BoundedLoss": "bounded_losses",
-    "Certificate": "certificate",
-    "Certify": "certifying",
-    "Cholesky": "hypergradient",
-    "ConjugateGradient": "hypergradient",
-    "MultiMeasure": "safeness",
-    "Neumann": "hypergradient",
-    "PGSClassifier": "estimators",
-    "PGSRegressor": "estimators",
-    "ParquetRows": "parquet",
-    "PerClass": "safeness",
-    "PerGroup": "safeness",
-    "PerView": "safeness",
-    "Recipe": "recipe",
-    "SafeRefit": "saferefit",
-    "Unrolled": "hypergradient",
-    "certify": "comparison",
-    "certify_by_crossfit": "crossfit",
-    "certify_in_order": "comparison",
+    "AllOf": "bilevel.safeness",
+    "Bootstrap": "bilevel.safeness",
+    "BoundedLoss": "certificates.bounded_losses",
+    "Certificate": "certificates.certificate",
+    "Certify": "certificates.claims",
+    "Cholesky": "bilevel.hypergradient",
+    "ConjugateGradient": "bilevel.hypergradient",
+    "MultiMeasure": "bilevel.safeness",
+    "Neumann": "bilevel.hypergradient",
+    "PGSClassifier": "estimators.classes",
+    "PGSRegressor": "estimators.classes",
+    "ParquetRows": "data.parquet",
+    "PerClass": "bilevel.safeness",
+    "PerGroup": "bilevel.safeness",
+    "PerView": "bilevel.safeness",
+    "Recipe": "learners.recipe",
+    "SafeRefit": "estimators.saferefit",
+    "Unrolled": "bilevel.hypergradient",
+    "certify": "certificates.comparison",
+    "certify_by_crossfit": "certificates.crossfit",
+    "certify_in_order": "certificates.comparison",
     "load": "runs.loading",
-    "required_trusted": "power",
-    "stack": "stacking",
+    "required_trusted": "certificates.power",
+    "stack": "data.stacking",
 }
 
 __all__ = [

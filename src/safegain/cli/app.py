@@ -134,7 +134,7 @@ def resume(run: Run, quiet: Quiet = False, json: Json = False) -> None:
     talk = Talk(quiet, json)
     with wrong_input_in_one_line(talk, run):
         from safegain.cli.fit import tell_outcome
-        from safegain.runs.fitting import resume
+        from safegain.jobs.fitting import resume
 
         tell_outcome(resume(run, say=talk.say, verbose=talk.progress), talk)
 

@@ -8,9 +8,9 @@ from sklearn.datasets import load_digits
 
 from safegain.cli.fit import tell_outcome
 from safegain.cli.talk import Talk
-from safegain.runs.fitting import fit_table
+from safegain.jobs.fitting import fit_table
+from safegain.jobs.request import Request
 from safegain.runs.folder import RunError
-from safegain.runs.request import Request
 from safegain.tables import Wanted, write_table
 
 WRONG = 0.4  # of the doubtful labels: each is then the next digit

@@ -7,10 +7,10 @@ from typing import Any
 
 from safegain.cli.config import absolute
 from safegain.cli.talk import Talk
-from safegain.process_group import launched_group
-from safegain.runs.fitting import fit_table
+from safegain.data.process_group import launched_group
+from safegain.jobs.fitting import fit_table
+from safegain.jobs.request import Request
 from safegain.runs.folder import REPORT, Run
-from safegain.runs.request import Request
 from safegain.runs.words import judged
 from safegain.tables import Wanted
 
@@ -28,7 +28,7 @@ def run_fit(options: Mapping[str, Any], command: Sequence[str], talk: Talk) -> N
     with launched_group() as ranks:
         request = request_of(options, command, ranks.size)
         if ranks.size > 1:
-            from safegain.runs.shared_fitting import fit_shares
+            from safegain.jobs.shared_fitting import fit_shares
 
             run = fit_shares(request, out, ranks, verbose=talk.progress)
         else:

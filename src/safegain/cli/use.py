@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from safegain.atomic import written
 from safegain.cli.talk import Talk
+from safegain.data.files import written
 from safegain.runs.folder import Run, RunError, open_run
 from safegain.runs.words import judged, label_text
 from safegain.tables import BadFile, Table, print_table, read_rows, write_table
@@ -67,9 +67,9 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
 
 
 def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], talk: Talk) -> bool:
+    from safegain.jobs.fitting import locked
     from safegain.report import write_report
     from safegain.runs.digest import refused
-    from safegain.runs.fitting import locked
 
     run = _with_columns(folder)
     rows = read_rows(fresh, run.facts["columns"], label=run.facts["label"], group=group, **_labels_as(run))
@@ -107,7 +107,7 @@ def _with_columns(folder: Path) -> Run:
 
 def _loaded(run: Run, table: Table) -> tuple[Any, np.ndarray]:
     """The estimator, and the table's rows as it takes them; pictures are looked for beside the table."""
-    from safegain.runs.fitting import encoding_of
+    from safegain.jobs.fitting import encoding_of
     from safegain.runs.loading import load
 
     steps = load(run.folder).named_steps

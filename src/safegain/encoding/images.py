@@ -10,6 +10,7 @@ import torch
 from PIL import Image
 from sklearn.utils.extmath import randomized_svd
 
+from safegain.data.inputs import MIXED_UNITS
 from safegain.datasets.features import SIDE, Dictionary, PatchFeatures, learn_patch_features
 from safegain.encoding.block import Block, comparable_scale, is_array
 from safegain.encoding.columns import EncodingError, Values, as_texts, some_rows, take
@@ -22,7 +23,6 @@ from safegain.encoding.pictures import (
     upright_pixels,
     upright_size,
 )
-from safegain.inputs import MIXED_UNITS
 
 USUAL_SIDE = 32  # of pictures of several sizes
 LARGEST_SIDE = 64

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from safegain.data.inputs import MIXED_UNITS
 from safegain.encoding.block import Block, comparable_scale, is_array
 from safegain.encoding.columns import EncodingError, Values, as_numbers, blocks, check_finite
-from safegain.inputs import MIXED_UNITS
 
 NUMBERS_AT_ONCE = 2**20  # of an array
 

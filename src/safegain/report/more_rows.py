@@ -5,7 +5,7 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from safegain.power import fewest_rows, required_trusted
+from safegain.certificates.power import fewest_rows, required_trusted
 from safegain.report.comparing import Standing, fell_back
 from safegain.report.words import number
 

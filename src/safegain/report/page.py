@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from safegain.atomic import written
+from safegain.data.files import written
 from safegain.report import charts
 from safegain.report.comparing import comparisons, fell_back, standings
 from safegain.report.more_rows import rows_that_would_settle

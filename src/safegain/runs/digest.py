@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 from scipy.stats import binom
 
-from safegain.row_sources import as_source
+from safegain.data.rows import as_source
 from safegain.runs.folder import Run, RunError
 
 BLOCK_ROWS = 8192

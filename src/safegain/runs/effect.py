@@ -23,11 +23,11 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from safegain.losses import CrossEntropy, SquaredError
-from safegain.ranks import Ranks
+from safegain.bilevel.losses import CrossEntropy, SquaredError
+from safegain.data.ranks import Ranks
+from safegain.learners.trained import TrainedModel
 from safegain.runs.digest import BLOCK_ROWS, digests, row_blocks
-from safegain.trained import TrainedModel
-from safegain.training import one_hot_labels
+from safegain.search.training import one_hot_labels
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ import pandas as pd
 import sklearn
 import torch
 
-from safegain.certificate import Certificate
-from safegain.ranks import Ranks
+from safegain.bilevel.selection import SafenessReport
+from safegain.certificates.certificate import Certificate
+from safegain.data.ranks import Ranks
 from safegain.runs.folder import FORMAT
 from safegain.runs.model_state import NEW, REFERENCES
-from safegain.selection import SafenessReport
 
 
 def about_software() -> dict[str, Any]:

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from safegain.issues import Alternatives, other_classes, shifted_numbers, suspicions
-from safegain.labels import Labels
+from safegain.data.labels import Labels
+from safegain.estimators.issues import Alternatives, other_classes, shifted_numbers, suspicions
 from safegain.runs import schema
 from safegain.runs.folder import RunError, label_files, opened_parquet
 

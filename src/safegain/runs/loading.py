@@ -11,16 +11,16 @@ import torch
 from safetensors import safe_open
 from sklearn.pipeline import Pipeline
 
-from safegain.certificate import Certificate
-from safegain.estimators import PGSClassifier, PGSRegressor
-from safegain.labels import Labels
+from safegain.bilevel.selection import SafenessReport
+from safegain.certificates.certificate import Certificate
+from safegain.data.labels import Labels
+from safegain.estimators.classes import PGSClassifier, PGSRegressor
 from safegain.runs.folder import FACTS, MODEL, Run, RunError, open_run
 from safegain.runs.guard import distrusting
 from safegain.runs.label_table import Learned, read_labels
 from safegain.runs.model_state import Arrays, ModuleNeeded, models_from_state
 from safegain.runs.objects import from_json
 from safegain.runs.schema import MODELS, REFERENCES, misfit
-from safegain.selection import SafenessReport
 
 ESTIMATORS = {"classes": PGSClassifier, "numbers": PGSRegressor}
 LONGEST_TEXT = 1024  # characters of NumPy's texts, which take them in every row

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.inputs import Inputs
-from safegain.labels import Labels
-from safegain.models import Linear, Model, Module, TwoLayer
+from safegain.bilevel.models import Linear, Model, Module, TwoLayer
+from safegain.data.inputs import Inputs
+from safegain.data.labels import Labels
+from safegain.learners.trained import TrainedModel
 from safegain.runs.schema import NEW, REFERENCES
-from safegain.trained import TrainedModel
 
 Arrays = dict[str, np.ndarray]
 

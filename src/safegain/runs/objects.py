@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from safegain.certificate import Certificate, Entry
-from safegain.certifying import Certify
-from safegain.hypergradient import Cholesky, ConjugateGradient, Neumann, Unrolled
-from safegain.recipe import Recipe
-from safegain.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
-from safegain.selection import SafenessReport, SetMargin
+from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Neumann, Unrolled
+from safegain.bilevel.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
+from safegain.bilevel.selection import SafenessReport, SetMargin
+from safegain.certificates.certificate import Certificate, Entry
+from safegain.certificates.claims import Certify
+from safegain.learners.recipe import Recipe
 
 LISTED: dict[str, Any] = {
     kind.__name__: kind

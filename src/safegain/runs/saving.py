@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from safetensors import numpy as safetensors
 from sklearn.utils.validation import check_is_fitted
 
-from safegain.atomic import written
-from safegain.ranks import ALONE, Ranks
+from safegain.data.files import written
+from safegain.data.ranks import ALONE, Ranks
 from safegain.runs import effect, facts
 from safegain.runs.doubt import suspicion_of_numbers
 from safegain.runs.folder import DOUBTFUL, EXAMPLES, FACTS, MODEL, NEIGHBOURS, PART, REQUEST, RunError

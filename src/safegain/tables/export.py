@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
-from safegain.atomic import written
+from safegain.data.files import written
 from safegain.tables.bad_file import BadFile
 from safegain.tables.cells import is_text, without_nan
 

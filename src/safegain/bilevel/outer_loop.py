@@ -1,0 +1,174 @@
+"""The outer loop, written once: solve the lower level, look at the trusted rows, step, project.
+
+What to solve (LowerLevel, UpperLevel, SearchSpace), how to solve it (Solver) and how to differentiate it
+(Engine) come as objects; which iterate is kept is decided by Selection; callbacks watch and may ask to stop.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from safegain.bilevel.hypergradient import Engine
+from safegain.bilevel.linear_algebra import IndefiniteHessian
+from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.search_space import Parameters, Point, SearchSpace
+from safegain.bilevel.selection import Candidate, Selection
+from safegain.bilevel.solvers import Solution, Solver
+from safegain.bilevel.update_rules import Adam, State
+from safegain.bilevel.upper import UpperLevel
+from safegain.data.checkpoint import Checkpoint, Saved
+
+BLOCK_ROWS = 16_384  # handled at a time: they stay in the cache through all the operations of a step
+
+Record = dict[str, Any]
+Callback = Callable[[Record, Candidate], Any]  # what was measured, and the iterate itself
+
+
+@dataclass(frozen=True)
+class Ended:
+    history: list[Record]
+    n_iter: int
+    status: str
+    theta: Tensor | None = None  # of the last iterate
+
+
+@dataclass
+class _Loop:
+    """What one outer step leaves to the next."""
+
+    parameters: Parameters
+    states: list[State]  # moments, which are updated in their place
+    theta: Tensor  # where the inner solver starts
+    history: list[Record]
+
+    def saved(self, selection: Selection, space: SearchSpace) -> Saved:
+        own = {f"parameter.{i}": p for i, p in enumerate(self.parameters)}
+        own |= {f"moment.{i}.{j}": m for i, state in enumerate(self.states) for j, m in enumerate(state)}
+        best = selection.best
+        by_row = {"best.w": best.point.w, "best.Q": best.point.Q, **(own if space.by_row else {})}
+        shared = {"theta": self.theta, "best.theta": best.theta, "best.losses": best.losses}
+        facts = {
+            "history": self.history,
+            "best": None if best is selection.raw else best.step,
+            "best_loss": selection.best_loss,
+            "n_safe": selection.n_safe,
+        }
+        return Saved(by_row, shared if space.by_row else shared | own, facts)
+
+    def restore(self, checkpoint: Checkpoint, selection: Selection, space: SearchSpace) -> None:
+        """Take over what a killed run had reached, if there is such a thing."""
+        like = self.saved(selection, space).by_row
+        if (saved := checkpoint.load(like)) is None:
+            return
+        tensors, facts = {**saved.by_row, **saved.shared}, saved.facts
+        for i, (parameter, state) in enumerate(zip(self.parameters, self.states, strict=True)):
+            parameter.copy_(tensors.pop(f"parameter.{i}"))  # into the memory, or the files, that they have
+            for j, moment in enumerate(state):
+                moment.copy_(tensors.pop(f"moment.{i}.{j}"))
+        self.theta, self.history = tensors["theta"], facts["history"]
+        selection.best_loss, selection.n_safe = facts["best_loss"], facts["n_safe"]
+        if facts["best"] is not None:
+            point = Point(tensors["best.w"], tensors["best.Q"])
+            selection.best = Candidate(facts["best"], tensors["best.theta"], point, tensors["best.losses"])
+
+
+def search(
+    lower: LowerLevel,
+    upper: UpperLevel,
+    space: SearchSpace,
+    solver: Solver,
+    engine: Engine,
+    selection: Selection,
+    *,
+    theta: Tensor,
+    steps: int,
+    learning_rate: float,
+    first: Solution | None = None,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: Checkpoint | None = None,
+) -> Ended:
+    """Run `steps` outer steps and offer every iterate, the last one included, to the selection.
+
+    `theta` is where the inner solver starts. `first` is the solution at the start of the space, if it is known.
+    A hypergradient is of the order 1/n in each row; Adam sees it times n, as the derivative per row. A checkpoint is
+    written after every step, once the callbacks have seen it.
+    """
+    rule = Adam(learning_rate, eps=1e-16)
+    parameters = space.start()
+    moments = [tuple(lower.storage.zeros_like(p) for _ in range(rule.n_state)) for p in parameters]
+    loop = _Loop(parameters, moments, theta, [])
+    if checkpoint is not None:
+        loop.restore(checkpoint, selection, space)
+    raw, units, last = selection.raw.losses, upper.units, theta
+    began = time.perf_counter() - (loop.history[-1]["seconds"] if loop.history else 0.0)
+    for step in range(len(loop.history), steps + 1):
+        point = space.point(loop.parameters)
+        solution = first if step == 0 and first is not None else None
+        if solution is None:
+            tail = engine.tail if step < steps else 0
+            solution = solver.solve(lower, point.w, point.Q, start=loop.theta, tail=tail)
+        last = solution.theta
+        losses = upper.losses(solution.theta)
+        candidate = Candidate(step, solution.theta, point, losses)
+        record: Record = {
+            "step": step,
+            "objective": float(upper.objective(losses * units, raw * units)),
+            "margins": dict(zip(upper.names, ((raw - losses) * units).tolist(), strict=True)),
+            "violation": space.violation(point),
+            **selection.consider(candidate),
+            **solution.report,
+        }
+        stop = "" if torch.isfinite(losses).all() else "the inner solver diverged, lower lr_inner"
+        if step < steps and not stop:
+            v = upper.gradient(solution.theta, raw)
+            try:
+                gradient = engine.hypergradient(lower, solution, point.w, point.Q, v)
+            except IndefiniteHessian as error:
+                if step == 0:
+                    raise  # nothing is lost yet, and no later step would fare better
+                stop = str(error)
+            else:
+                record |= gradient.report
+                pulled = space.pull(loop.parameters, gradient.w, gradient.Q)
+                del gradient
+                if lower.ranks.count(sum(not (math.isfinite(g.sum()) or torch.isfinite(g).all()) for g in pulled)):
+                    stop = "the hypergradient is not finite"
+        loop.theta = solution.theta if solver.warm else loop.theta
+        record["seconds"] = time.perf_counter() - began
+        loop.history.append(record)
+        wishes = [callback(record, candidate) for callback in callbacks]  # every callback sees every record
+        if stop or lower.ranks.count(any(wishes)):
+            why = f"stopped at outer step {step}: {stop or 'a callback asked for it'}"
+            return Ended(loop.history, step, why, last)
+        if step < steps:
+            # The iterate belongs to whoever has kept it. Only if nobody has is its memory free for the next one.
+            del candidate, point
+            moves = zip(loop.parameters, loop.states, pulled, strict=True)
+            moved = tuple(_moved(rule, p, state, g.contiguous(), lower.n_rows, step + 1) for p, state, g in moves)
+            del pulled
+            loop.parameters = space.project(moved)
+            if checkpoint is not None:
+                checkpoint.save(step, loop.saved(selection, space))
+    return Ended(loop.history, steps, f"ran all {steps} outer steps", last)
+
+
+def _moved(rule: Adam, parameter: Tensor, moments: State, g: Tensor, scale: int, t: int) -> Tensor:
+    """`rule.step` with the gradient scale * g, for as many rows as there are.
+
+    The moments change in their place, and g becomes what is handed back: nothing is allocated, and each
+    block of rows is read once.
+    """
+    c1, c2 = 1 - rule.beta1**t, 1 - rule.beta2**t
+    blocks = (each.split(BLOCK_ROWS) for each in (parameter, *moments, g))
+    for p, m, v, slope in zip(*blocks, strict=True):
+        slope.mul_(scale)
+        m.mul_(rule.beta1).add_(slope, alpha=1 - rule.beta1)
+        v.mul_(rule.beta2).addcmul_(slope, slope, value=1 - rule.beta2)
+        root = torch.div(v, c2, out=slope).add_(rule.eps).sqrt_()
+        torch.div(m, root, out=slope).mul_(-rule.learning_rate / c1).add_(p)
+    return g

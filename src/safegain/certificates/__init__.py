@@ -1,0 +1,1 @@
+"""Proofs on rows that nothing has seen: tests, bounds, claims."""

@@ -1,0 +1,128 @@
+"""What has been shown of a model, as values: one entry for each claim, and the sentence that they add up to."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from safegain.certificates.power import fewest_rows, required_trusted
+
+SIGN_TEST = "sign test"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One claim: on rows like these, by this measure, the new model is not worse than the old one."""
+
+    name: str  # "all rows", "group a", "class 3", "view text"
+    measure: str
+    test: str
+    n: int
+    won: int  # rows on which the new model has the smaller loss
+    lost: int
+    gain: float  # mean loss of the old model less that of the new one, on these rows
+    lower_bound: float  # the true gain is above it with probability at least 1 - delta
+    p_value: float
+    delta: float
+    tolerance: float
+    bound: float  # of the loss
+
+    @property
+    def certified(self) -> bool:
+        return self.p_value <= self.delta
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """All claims must hold: as a false one has to pass its own test, no correction is needed (intersection-union)."""
+
+    entries: tuple[Entry, ...]
+    asymptotic: bool = False  # holds in the limit of many rows, and for a way of training, not for one model
+
+    @property
+    def certified(self) -> bool:
+        return all(entry.certified for entry in self.entries)
+
+    @property
+    def weakest(self) -> Entry:
+        """The claim with the largest p-value; of several, the one that may have lost the most."""
+        return max(self.entries, key=lambda e: (e.p_value, -(e.lower_bound + e.tolerance) / e.bound))
+
+    @property
+    def p_value(self) -> float:
+        """Of "some claim is false": that of the weakest."""
+        return self.weakest.p_value
+
+    @property
+    def lower_bound(self) -> float:
+        """Of the weakest claim's gain, in the units of its measure."""
+        return self.weakest.lower_bound
+
+    @property
+    def n(self) -> int:
+        return max(entry.n for entry in self.entries)
+
+    @property
+    def sentence(self) -> str:
+        weakest, level = self.weakest, f"at level {self.weakest.delta:g}{', asymptotically' * self.asymptotic}"
+        if not self.certified:
+            return f"Not certified {level} ({_told(weakest)}): keep the reference. {_why_not(weakest)}"
+        new, old, rows = "the new model", "the reference", f"{self.n} fresh rows"
+        if self.asymptotic:
+            new, old = "models trained the new way", "models trained the old way"
+            rows = f"{self.n} rows, each judged by models that had not seen it"
+        if len(self.entries) == 1:
+            higher = f"at most {weakest.tolerance:g} higher" if weakest.tolerance else "not higher"
+            claim = f"the {_measure(weakest)} of {new} is {higher} than that of {old} ({_evidence(weakest)})"
+        else:
+            claim = f"{new} passed all {len(self.entries)} comparisons with {old} (weakest: {_told(weakest)})"
+        return f"Certified {level}: on data like these {rows}, {claim}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "certified": self.certified,
+            "p_value": self.p_value,
+            "lower_bound": self.lower_bound,
+            "n": self.n,
+            "asymptotic": self.asymptotic,
+            "sentence": self.sentence,
+            "entries": [{**asdict(entry), "certified": entry.certified} for entry in self.entries],
+        }
+
+    def __str__(self) -> str:
+        columns = ["name", "measure", "n", "won", "lost", "gain", "lower_bound", "p_value", "certified"]
+        rows = [[getattr(entry, column) for column in columns] for entry in self.entries]
+        table = pd.DataFrame(rows, columns=columns).to_string(index=False, float_format=lambda value: f"{value:.3g}")
+        return f"{self.sentence}\n{table}"
+
+
+def _told(entry: Entry) -> str:
+    return f"{entry.name}, {_measure(entry)}: {_evidence(entry)}"
+
+
+def _measure(entry: Entry) -> str:
+    return entry.measure.replace("_", " ")
+
+
+def _evidence(entry: Entry) -> str:
+    return f"{entry.won} rows won, {entry.lost} lost, p = {entry.p_value:.2g}"
+
+
+def _why_not(entry: Entry) -> str:
+    """What stood in the way, and what it would take."""
+    fewest = fewest_rows(entry.delta, entry.tolerance / entry.bound)
+    if entry.n < fewest:
+        return f"With {entry.n} rows nothing can be certified at this level: it takes at least {fewest}."
+    if entry.won == entry.lost == 0:
+        return (
+            f"The two fare the same on all {entry.n} rows, which is no proof for others: "
+            f"the loss may still be {-entry.lower_bound:.2g}."
+        )
+    if entry.gain <= -entry.tolerance:
+        return f"On these rows it was {'worse by as much as the tolerance' if entry.tolerance else 'not better'}."
+    if entry.test == SIGN_TEST:
+        needed = required_trusted(entry.gain, (entry.won + entry.lost) / entry.n, entry.delta, 0.8)
+        seen = f"the {100 * entry.gain:.2g} points seen here"
+        return f"If it is better by {seen}, {needed} new rows like them would show it 4 times in 5."
+    return f"The gain on these rows, {entry.gain:.3g}, is sure only down to {entry.lower_bound:.3g}."

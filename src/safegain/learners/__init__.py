@@ -1,0 +1,1 @@
+"""What can be trained on soft labels and row weights."""
