@@ -9,13 +9,14 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from safegain.bilevel.models.network import PACE
+from safegain.data.any_rows import AnyRows
 from safegain.data.design import DenseDesign, Design, SparseDesign, column_scale
 from safegain.data.ranks import ALONE, Ranks
 from safegain.data.rows import ArrayRows, Joined, RowSource, StreamedRows, as_source, as_tensor
 
 Rows = Any  # an ndarray, a RowSource, or a scipy.sparse.csr_array, which has no type of its own
 
+PACE = 10.0  # root mean square norm of a network's rows: with it the usual rates of images, 0.1 or so, are right
 MIXED_UNITS = 100  # columns whose scales differ by more than this are not of one kind
 
 
@@ -71,11 +72,11 @@ def fit_inputs(X: Rows, *, model: str, scaling: str, ranks: Ranks = ALONE) -> In
     are. "auto" is "column" for linear models, "none" for a module of the user's, and for the two-layer network
     "common", or "column" where the columns' scales are so far apart that they must be in different units.
     """
-    linear = model in ("ridge", "softmax")
+    linear = model == "linear"
     dtype = torch.float32 if X.dtype == np.float32 and not linear else torch.float64
     automatic = scaling == "auto"
     if automatic:
-        scaling = {"mlp": "common", "module": "none"}.get(model, "column")
+        scaling = {"network": "common", "module": "none"}.get(model, "column")
     if X.ndim != 2 or (scaling == "none" and not linear):
         return Inputs(linear, dtype, None, None)
     mean, scale = column_scale(X if scipy.sparse.issparse(X) else as_source(X), ranks)
@@ -87,13 +88,15 @@ def fit_inputs(X: Rows, *, model: str, scaling: str, ranks: Ranks = ALONE) -> In
     if scaling == "common" and len(varying):
         scale = varying.square().mean().sqrt().expand(len(scale))
     scale = torch.where(scale > 0, scale, 1.0)  # a constant column becomes a column of zeros
-    if model == "mlp":
+    if model == "network":
         scale = scale * (max(len(varying), 1) ** 0.5 / PACE)  # rows of mean square norm PACE^2
     return Inputs(linear, dtype, mean, scale)
 
 
 def join_rows(parts: Sequence[Rows], *, streamed: bool = False) -> Rows:
     """Rows of one kind below each other; dense ones are not copied where they are only read in blocks."""
+    if isinstance(parts[0], AnyRows):
+        return AnyRows(parts[0].whole, np.concatenate([part.numbers for part in parts]))
     if scipy.sparse.issparse(parts[0]):
         return scipy.sparse.csr_array(scipy.sparse.vstack(parts))
     if streamed or any(isinstance(part, RowSource) for part in parts):

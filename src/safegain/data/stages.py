@@ -6,6 +6,7 @@ What is not in a stage is done again, and must follow from the stages and the ge
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,9 +28,7 @@ class Stages:
 
     def run(self, name: str, compute: Callable[[], Kept]) -> Kept:
         """What `compute` hands back, now or when a killed run did it; `name` becomes part of a file's name."""
-        if self.watch is not None:
-            self.watch(name, self.n_ended, self.total)
-        self.n_ended += 1
+        self._begin(name)
         if self.checkpoint is None:
             return compute()
         if (kept := self.checkpoint.kept(name)) is None:
@@ -49,3 +48,13 @@ class Stages:
 
     def tensor(self, name: str, compute: Callable[[], Tensor]) -> Tensor:
         return self.tensors(name, lambda: {"only": compute()})["only"]
+
+    def again(self, name: str, compute: Callable[[], Any]) -> Any:
+        """A stage that no file can hold; what it draws must come from generators of its own."""
+        self._begin(name)
+        return compute()
+
+    def _begin(self, name: str) -> None:
+        if self.watch is not None:
+            self.watch(name, self.n_ended, self.total)
+        self.n_ended += 1

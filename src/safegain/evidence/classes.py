@@ -15,11 +15,12 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
-from scipy.special import log_softmax
 from torch import Tensor
 
+from safegain.data.class_labels import ClassLabels
 from safegain.data.inputs import Rows
+from safegain.evidence.calibration import Calibration, calibrate
+from safegain.evidence.channel import most_likely_transition, posterior
 from safegain.evidence.kernel import (
     BLOCK_ROWS,
     MOST_FITTED,
@@ -37,27 +38,6 @@ WIDTHS = (0.5, 2.0, 8.0)
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MOST_ROUNDS = 6
 TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
-EM_STEPS = 50
-
-
-@dataclass(frozen=True)
-class Known:
-    """What all rows carry. A row is trusted, or weak with a label, or weak without one (y = -1)."""
-
-    y: Tensor  # (n,)
-    trusted: Tensor  # (n,) bool
-    n_classes: int
-
-    @property
-    def labelled(self) -> Tensor:
-        return self.y >= 0
-
-    @property
-    def one_hot(self) -> Tensor:
-        return torch.zeros(len(self.y), self.n_classes).scatter_(1, self.y.clamp(min=0)[:, None], 1.0)
-
-    def __getitem__(self, rows: np.ndarray | Tensor) -> "Known":
-        return Known(self.y[rows], self.trusted[rows], self.n_classes)
 
 
 @dataclass(frozen=True)
@@ -131,12 +111,12 @@ class Features:
 
 
 def choose_features(
-    X: Rows, known: Known, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
+    X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
 ) -> Features:
     return Features(X, choose_basis(X, known, targets, calibrating, random))
 
 
-def choose_basis(X: Rows, known: Known, targets: Tensor, calibrating: Tensor, random: np.random.RandomState) -> Basis:
+def choose_basis(X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState) -> Basis:
     """Landmarks by chance, at the width that predicts the calibrating rows best from some of the targets."""
     rows, fitted = kernel_rows(X), _fitted_rows(known, random)
     drawn = random.permutation(fitted[targets.numpy()[fitted]])
@@ -151,7 +131,7 @@ def choose_basis(X: Rows, known: Known, targets: Tensor, calibrating: Tensor, ra
     return Basis(width, random.permutation(n)[: n_landmarks(n)], fitted)
 
 
-def _fitted_rows(known: Known, random: np.random.RandomState) -> np.ndarray:
+def _fitted_rows(known: ClassLabels, random: np.random.RandomState) -> np.ndarray:
     """All rows; of many, labelled ones by chance, and all trusted ones unless these are very many too."""
     if len(known.y) <= MOST_FITTED:
         return np.arange(len(known.y))
@@ -161,7 +141,7 @@ def _fitted_rows(known: Known, random: np.random.RandomState) -> np.ndarray:
     return np.sort(np.concatenate([trusted, weak[: MOST_FITTED - len(trusted)]]))
 
 
-def find_evidence(features: Features, known: Known, targets: Tensor, calibrating: Tensor) -> Evidence:
+def find_evidence(features: Features, known: ClassLabels, targets: Tensor, calibrating: Tensor) -> Evidence:
     """`targets` are the rows whose labels are regressed on, `calibrating` trusted rows that are not among them."""
     fitted = features.basis.fitted
     head = features.ridge(targets[fitted])
@@ -184,10 +164,10 @@ class _Round:
     evidence: Evidence
     moment: Tensor
     penalty: float
-    calibration: "Calibration"
+    calibration: Calibration
 
 
-def _rounds(head: Ridge, known: Known, calibrating: Tensor) -> Iterator[_Round]:
+def _rounds(head: Ridge, known: ClassLabels, calibrating: Tensor) -> Iterator[_Round]:
     y, given, targets = known.y, known.one_hot, head.fitted
     weak = (known.labelled & ~known.trusted).nonzero()[:, 0]
     judges = calibrating.nonzero()[:, 0]
@@ -203,59 +183,3 @@ def _rounds(head: Ridge, known: Known, calibrating: Tensor) -> Iterator[_Round]:
         transition = most_likely_transition(log_p[weak].exp_(), y[weak])
         Q = torch.where(known.trusted[:, None], given, posterior(log_p, transition, y))
         yield _Round(Evidence(log_p, transition, Q, fit.loss), moment, penalty, fit)
-
-
-def posterior(log_p: Tensor, transition: Tensor, y: Tensor) -> Tensor:
-    """P(class | row, label)  ~  p_j T[j, y]; p itself for a row without a label  # (n, k)"""
-    by_label = transition.log().T[y.clamp(min=0)]
-    return torch.softmax(log_p + torch.where(y[:, None] >= 0, by_label, 0.0), dim=1)
-
-
-@dataclass(frozen=True)
-class Calibration:
-    scale: float
-    bias: Tensor  # (k,)
-    loss: float  # log-loss of the rows that it was fitted on
-
-    def __call__(self, scores: Tensor) -> Tensor:
-        """log softmax(scale * score + bias)"""
-        return torch.log_softmax(self.scale * scores + self.bias, dim=1)
-
-
-def calibrate(scores: Tensor, y: Tensor) -> Calibration:
-    """The most likely scale and bias, a convex fit.
-
-    Biases have a standard normal prior, and labels are smoothed by one row in all, so that few rows that are all right
-    do not make the others certain.
-    """
-    Z = scores.double().numpy()
-    n, k = Z.shape
-    hit = np.eye(k)[y.numpy()]
-    wanted = (1 - 1 / (n + 2)) * hit + 1 / (n + 2) / k
-
-    def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        scale, bias = parameters[0], parameters[1:]
-        log_p = log_softmax(scale * Z + bias, axis=1)
-        off = (np.exp(log_p) - wanted) / n
-        value = -float((wanted * log_p).sum()) / n + float(bias @ bias) / (2 * n)
-        return value, np.concatenate([[(off * Z).sum()], off.sum(axis=0) + bias / n])
-
-    start = np.concatenate([[10.0], np.zeros(k)])
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] + [(None, None)] * k).x
-    log_p = log_softmax(found[0] * Z + found[1:], axis=1)
-    return Calibration(float(found[0]), torch.from_numpy(found[1:]).float(), -float((hit * log_p).sum()) / n)
-
-
-def most_likely_transition(p: Tensor, y: Tensor) -> Tensor:
-    """argmax over T of sum_i log sum_j p_ij T[j, y_i], rows of T on the simplex: concave, so EM finds it.
-
-    One made-up row of each class, spread over all labels, keeps logarithms finite.
-    """
-    k = p.shape[1]
-    T = torch.full((k, k), 0.5 / k) + 0.5 * torch.eye(k)
-    for _ in range(EM_STEPS):
-        share = T.T[y].mul_(p)
-        share /= share.sum(dim=1, keepdim=True)
-        counts = torch.zeros(k, k).index_add_(0, y, share).T + 1 / k
-        T = counts / counts.sum(dim=1, keepdim=True)
-    return T

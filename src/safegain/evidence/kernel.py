@@ -30,15 +30,20 @@ MOST_WORK = 5e10  # rows times landmarks squared: seconds
 RANK = 1e-6  # of the largest eigenvalue of K(L, L): what is smaller is rounding in single precision
 
 
+def many_rows(n: int) -> bool:
+    """More rows than features are kept of: all that uses them reads them in blocks, or some at a time."""
+    return n > MOST_KEPT
+
+
 def kernel_rows(X: Rows) -> Rows:
     """Rows in which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""
     if scipy.sparse.issparse(X):
         return X
     if isinstance(X, RowSource):
-        inputs = fit_inputs(X, model="mlp", scaling="auto")
+        inputs = fit_inputs(X, model="network", scaling="auto")
         return StreamedRows(X, lambda rows: inputs.rows(rows).float())
     flat = np.asarray(X).reshape(len(X), -1)
-    return fit_inputs(flat, model="mlp", scaling="auto").rows(flat).float()
+    return fit_inputs(flat, model="network", scaling="auto").rows(flat).float()
 
 
 def taken(rows: Rows, numbers: np.ndarray) -> Rows:

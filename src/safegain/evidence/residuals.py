@@ -1,4 +1,4 @@
-"""Weak and trusted rows with numbers, stacked, and what residuals say of their labels before any search.
+"""Weak and trusted rows with numbers, below each other, and what residuals say of their labels before any search.
 
 A row's residual comes from a fit without that row, in units of the error that trusted rows have.
 """
@@ -11,15 +11,15 @@ import torch
 from scipy.stats import fisher_exact
 from torch import Tensor
 
-from safegain.bilevel.hypergradient import Engine
 from safegain.bilevel.losses import SquaredError
 from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.settling import settled
 from safegain.bilevel.solvers import Solver
 from safegain.data.checkpoint import Tensors
 from safegain.data.inputs import Rows, join_rows
-from safegain.learners.configure import make_engine, make_solver
-from safegain.search.residual_space import OnCurve, ResidualCurve
-from safegain.search.training import Data, Settings, streams
+from safegain.data.parts import Parts
+from safegain.evidence.kernel import many_rows
+from safegain.learners.base import Setup
 
 FOLDS = 3  # of all rows, for the residuals
 ROUNDS = 3  # of reweighting, at most
@@ -29,15 +29,14 @@ LEAST_SCALE = 1e-6  # of standardised labels, for rows that are fitted exactly
 
 
 @dataclass(frozen=True)
-class Stacked:
+class Stack:
     """Weak rows, then trusted rows, and what trains on them. Which rows are left out is a matter of weights."""
 
     lower: LowerLevel
     base: Tensor  # (n + nt,) labels; 0 where there is none
     labelled: Tensor  # (n,)
     solver: Solver
-    engine: Engine
-    settings: Settings
+    setup: Setup
     theta: Tensor  # where a descent starts
     weak: Rows  # as the user has them
     trusted: Rows
@@ -52,7 +51,7 @@ class Stacked:
 
     def with_trusted(self, rows: Tensor) -> Any:
         """Weak rows and the trusted rows of these numbers, as the model takes them."""
-        return self.settings.inputs.rows(_joined([self.weak, self.trusted[rows.numpy()]], self.settings))
+        return self.setup.inputs.rows(_joined([self.weak, self.trusted[rows.numpy()]], self.setup))
 
     def fit(self, w: Tensor, shifts: Tensor | None = None, base: Tensor | None = None) -> Tensor:
         """Theta for row weights that are scaled to mean 1: rows of weight 0 neither raise alpha nor slow a descent."""
@@ -72,7 +71,7 @@ class Stacked:
 class ResidualEvidence:
     """Residuals that use no label of a trusted row outside `seen`."""
 
-    stacked: Stacked
+    stack: Stack
     seen: Tensor  # (nt,) bool
     predicted: Tensor  # (n + nt,) each by a fit without that row
     scale: float  # root mean square of the seen trusted rows' residuals
@@ -82,55 +81,50 @@ class ResidualEvidence:
         return {"predicted": self.predicted, "scale": torch.tensor(self.scale, dtype=torch.float64)}
 
     @classmethod
-    def from_tensors(cls, stacked: Stacked, seen: Tensor, tensors: Tensors) -> "ResidualEvidence":
-        return cls(stacked, seen, tensors["predicted"], float(tensors["scale"]))
+    def from_tensors(cls, stack: Stack, seen: Tensor, tensors: Tensors) -> "ResidualEvidence":
+        return cls(stack, seen, tensors["predicted"], float(tensors["scale"]))
 
     @property
     def residual(self) -> Tensor:
-        return self.stacked.base - self.predicted
+        return self.stack.base - self.predicted
 
     @property
     def base(self) -> Tensor:
-        labelled = torch.cat([self.stacked.labelled, torch.ones_like(self.seen)])
-        return torch.where(labelled, self.stacked.base, self.predicted)
+        labelled = torch.cat([self.stack.labelled, torch.ones_like(self.seen)])
+        return torch.where(labelled, self.stack.base, self.predicted)
 
     @property
     def doubts_labels(self) -> bool:
         """Weak rows are far off more often than trusted rows: Fisher's exact test."""
-        far, n = self.residual.abs() > FAR * self.scale, self.stacked.n_weak
-        groups = [far[:n][self.stacked.labelled], far[n:][self.seen]]
+        far, n = self.residual.abs() > FAR * self.scale, self.stack.n_weak
+        groups = [far[:n][self.stack.labelled], far[n:][self.seen]]
         counts = [[int(group.sum()), int((~group).sum())] for group in groups]
         return bool(fisher_exact(counts, alternative="greater").pvalue < DOUBT)
 
-    def space(self, origin: Tensor, trusted: Tensor | None = None) -> ResidualCurve:
-        """Over the weak rows and the trusted rows of these numbers, or all of them."""
-        n, settings = self.stacked.n_weak, self.stacked.settings
-        residual = self.residual if trusted is None else torch.cat([self.residual[:n], self.residual[n:][trusted]])
-        return ResidualCurve(residual, self.scale, self.stacked.labelled, settings.eps1, settings.eps2, origin)
-
-    def refit(self, point: OnCurve) -> Tensor:
-        w = torch.cat([point.w[: self.stacked.n_weak], point.w[self.stacked.n_weak :] * self.seen])
-        return self.stacked.fit(w, point.Q, self.base)
+    def refit(self, w: Tensor, shifts: Tensor) -> Tensor:
+        """Theta for these weights and shifts; trusted rows outside `seen` have no part in it."""
+        n = self.stack.n_weak
+        return self.stack.fit(torch.cat([w[:n], w[n:] * self.seen]), shifts, self.base)
 
 
-def residual_evidence(stacked: Stacked, seen: Tensor, random: np.random.RandomState) -> ResidualEvidence:
+def residual_evidence(stack: Stack, seen: Tensor, random: np.random.RandomState) -> ResidualEvidence:
     """Least squares on all rows, on trusted rows, and reweighted by Cauchy's weights: the best for the trusted rows."""
-    n = stacked.n_weak
-    fold = torch.zeros(len(stacked.base), dtype=torch.int64)
-    for group in (stacked.labelled.nonzero()[:, 0], n + seen.nonzero()[:, 0]):  # each in every fold, if they are enough
+    n = stack.n_weak
+    fold = torch.zeros(len(stack.base), dtype=torch.int64)
+    for group in (stack.labelled.nonzero()[:, 0], n + seen.nonzero()[:, 0]):  # each in every fold, if they are enough
         fold[group] = torch.from_numpy(random.permutation(len(group)) % FOLDS)
 
     def cross_fitted(w: Tensor) -> ResidualEvidence:
         predicted = torch.empty_like(w)
         for k in range(FOLDS):
-            predicted[fold == k] = stacked.predict(stacked.fit(torch.where(fold == k, 0, w)))[fold == k]
-        error = (stacked.base - predicted)[n:][seen].double().square().mean().sqrt()
-        return ResidualEvidence(stacked, seen, predicted, max(float(error), LEAST_SCALE))
+            predicted[fold == k] = stack.predict(stack.fit(torch.where(fold == k, 0, w)))[fold == k]
+        error = (stack.base - predicted)[n:][seen].double().square().mean().sqrt()
+        return ResidualEvidence(stack, seen, predicted, max(float(error), LEAST_SCALE))
 
     levels = (1.0, 0.0) if seen.sum() > 1 else (1.0,)  # one trusted row leaves none when its fold is left out
-    best = min((cross_fitted(stacked.weights(level, seen)) for level in levels), key=lambda each: each.scale)
+    best = min((cross_fitted(stack.weights(level, seen)) for level in levels), key=lambda each: each.scale)
     for _ in range(ROUNDS):
-        w = stacked.weights(1.0, seen)
+        w = stack.weights(1.0, seen)
         w[:n] /= 1 + (best.residual[:n] / (2 * best.scale)).square()
         if not (found := cross_fitted(w)).scale < best.scale:
             break
@@ -138,28 +132,25 @@ def residual_evidence(stacked: Stacked, seen: Tensor, random: np.random.RandomSt
     return best
 
 
-def stacked_rows(data: Data, settings: Settings, random: np.random.RandomState, generator: torch.Generator) -> Stacked:
-    trusted, y_trusted = data.X_search, data.y_search
-    if data.X_rank is not None and data.y_rank is not None:
-        trusted, y_trusted = join_rows([trusted, data.X_rank]), torch.cat([y_trusted, data.y_rank])
-    y = torch.cat([data.y, y_trusted]).to(settings.inputs.dtype)
-    X = settings.inputs.rows(_joined([data.X, trusted], settings))
+def stack_rows(parts: Parts, setup: Setup, random: np.random.RandomState, generator: torch.Generator) -> Stack:
+    trusted = join_rows([part.X for part in parts.trusted]) if parts.held_out is not None else parts.search.X
+    y = torch.cat([parts.weak.y, *(part.y for part in parts.trusted)]).to(setup.inputs.dtype)
+    X = setup.inputs.rows(_joined([parts.weak.X, trusted], setup))
     labelled = ~torch.isnan(y)
     base = torch.where(labelled, y, 0)
-    lower = LowerLevel(settings.model, SquaredError(), X, base, max(settings.alpha, LEAST_ALPHA))
-    theta = settings.model.init(generator)
-    solver = make_solver(
-        settings.inner,
+    lower = LowerLevel(setup.model, SquaredError(), X, base, max(setup.alpha, LEAST_ALPHA))
+    theta = setup.model.init(generator)
+    solver = settled(
+        setup.solver,
         lower,
         labelled / labelled.to(base.dtype).mean(),
         torch.zeros_like(base),
         theta,
         seed=random.randint(2**31),
     )
-    engine = make_engine(settings.engine, settings.model, solver)
-    return Stacked(lower, base, labelled[: len(data.y)], solver, engine, settings, theta, data.X, trusted)
+    return Stack(lower, base, labelled[: len(parts.weak)], solver, setup, theta, parts.weak.X, trusted)
 
 
-def _joined(parts: list[Rows], settings: Settings) -> Rows:
+def _joined(parts: list[Rows], setup: Setup) -> Rows:
     n = sum(part.shape[0] for part in parts)
-    return join_rows(parts, streamed=streams(n, settings.inputs.linear))
+    return join_rows(parts, streamed=setup.inputs.linear and many_rows(n))

@@ -1,0 +1,43 @@
+"""Linear models: ridge regression for numbers, logistic or softmax regression for classes."""
+
+from typing import ClassVar
+
+from safegain.bilevel.models import Linear as LinearModel
+from safegain.bilevel.solver_choice import check_solver
+from safegain.bilevel.solvers import Solver
+from safegain.data.inputs import fit_inputs
+from safegain.data.parts import Parts
+from safegain.data.settings import check, is_number, setting
+from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
+
+
+@setting
+class Linear(Differentiable):
+    """Regularised least squares for numbers, softmax regression for classes; dense or sparse rows.
+
+    Parameters
+    ----------
+    alpha : L2 penalty alpha/2 |theta|^2, on weights and not on intercepts
+    solver : "auto", "closed-form" (numbers), "newton", a descent by name ("gd", "momentum", "rmsprop", "adam"), or
+        an object: ClosedForm(), Newton(tol=...), Descent(Adam(0.01), n_steps=...). "auto" is "closed-form" for numbers
+        with up to 1,500 columns, and "newton" otherwise.
+    scaling : "column" standardises every column, "common" centres them and divides all by one number, "none" leaves
+        them; "auto" is "column"
+    """
+
+    alpha: float = ALPHA
+    solver: str | Solver = "auto"
+    scaling: str = "auto"
+
+    takes_sparse: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check(self, "alpha", "be a number of at least 0", is_number(self.alpha) and self.alpha >= 0)
+        check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
+        check_solver(self.solver)
+
+    def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
+        inputs = fit_inputs(parts.weak.X, model="linear", scaling=self.scaling, ranks=parts.ranks)
+        model = LinearModel(parts.weak.X.shape[1] + 1, parts.n_classes or 1)
+        return Setup(inputs, model, self.solver, self.alpha)

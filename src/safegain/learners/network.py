@@ -1,0 +1,69 @@
+"""The two-layer network as a learner: trained by the recipe, or by a solver that a search can walk back over."""
+
+from safegain.bilevel.models import TwoLayer
+from safegain.bilevel.solver_choice import check_solver
+from safegain.bilevel.solvers import Solver
+from safegain.data.inputs import fit_inputs
+from safegain.data.parts import Parts
+from safegain.data.settings import check, is_number, is_whole, setting
+from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
+from safegain.learners.recipe import N_HIDDEN, Recipe
+
+SOLVER_HIDDEN = 100  # units where a solver trains the network: hypergradients walk back over every step
+
+
+@setting
+class Network(Differentiable):
+    """One hidden layer of rectified units.
+
+    `Auto` trains a classifier by the recipe: mini-batches, dropout, AdamW, early stopping. Free and Structured
+    searches, numbers, and a network with a `solver` use that solver instead.
+
+    Parameters
+    ----------
+    n_hidden : hidden units; None is 256 by the recipe and 100 by a solver
+    recipe : how the recipe trains; None is Recipe(). Not for a network that a solver trains.
+    solver : "gd", "momentum", "rmsprop", "adam", "newton", or an object such as Descent(Adam(0.01), n_steps=300); None
+        is the recipe where it can be, and "gd" elsewhere
+    alpha : L2 penalty alpha/2 |theta|^2 where a solver trains, on weights and not on biases; None is 1e-4. The recipe
+        has its own weight decay.
+    scaling : "column" standardises every column, "common" centres them and divides all by one number, "none" leaves
+        them; "auto" is "common" unless the columns' scales are more than a hundred times apart
+    """
+
+    n_hidden: int | None = None
+    recipe: Recipe | None = None
+    solver: str | Solver | None = None
+    alpha: float | None = None
+    scaling: str = "auto"
+
+    def __post_init__(self) -> None:
+        check(self, "n_hidden", "be a whole number of at least 1", self.n_hidden is None or is_whole(self.n_hidden))
+        check(self, "recipe", "be a Recipe", self.recipe is None or isinstance(self.recipe, Recipe))
+        alpha = self.alpha
+        check(self, "alpha", "be a number of at least 0", alpha is None or (is_number(alpha) and alpha >= 0))
+        check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
+        if self.solver is not None:
+            check_solver(self.solver)
+            check(self, "recipe", "be None where a solver trains", self.recipe is None)
+
+    def by_recipe(self, *, classifies: bool) -> bool:
+        return classifies and self.solver is None
+
+    def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
+        usual = N_HIDDEN if by_recipe else SOLVER_HIDDEN
+        if by_recipe and self.alpha is not None:
+            raise ValueError(
+                f"Network: alpha={self.alpha} is the penalty of a solver, and the recipe trains here; set "
+                "Recipe(weight_decay=...), or give a solver"
+            )
+        if not by_recipe and self.recipe is not None:
+            raise ValueError(
+                "Network: the recipe trains classifiers under search='auto' only; give a solver instead, for example "
+                "Network(solver='adam')"
+            )
+        inputs = fit_inputs(parts.weak.X, model="network", scaling=self.scaling, ranks=parts.ranks)
+        gain = 1.0 if by_recipe else None
+        n_hidden = self.n_hidden or usual
+        model = TwoLayer(parts.weak.X.shape[1], n_hidden, parts.n_classes or 1, dtype=inputs.dtype, gain=gain)
+        return Setup(inputs, model, self.solver or "gd", ALPHA if self.alpha is None else self.alpha)

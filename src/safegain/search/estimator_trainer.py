@@ -1,0 +1,111 @@
+"""How the default road trains an estimator of the user's, and how it judges one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from safegain.data.any_rows import AnyRows
+from safegain.data.parts import Parts
+from safegain.data.stages import Stages
+from safegain.learners.training_set import TrainingSet, from_distributions
+from safegain.learners.wrapped import TrainedEstimator, Wrapped, fit_estimator, weight_parameter
+from safegain.search.contest import Score
+from safegain.search.references import REFERENCES
+from safegain.search.trainers import Trained, Trainer, Training
+
+SMOOTHING = 0.01  # of class probabilities before their logarithm: trees may give 0 to the class that it is
+
+
+class EstimatorOutputs:
+    """The `outputs` of a fitted estimator: logits of smoothed probabilities, or standardised numbers."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.classes, self.mean, self.unit = parts.classes, parts.mean, parts.unit
+
+    def outputs(self, trained: TrainedEstimator, X: AnyRows) -> Tensor:
+        if self.classes is None:
+            numbers = (np.asarray(trained.predict(X), dtype=float) - self.mean) / self.unit
+            return torch.from_numpy(numbers)[:, None]
+        P = trained.predict_proba(X)
+        return torch.from_numpy(np.log((1 - SMOOTHING) * P + SMOOTHING / P.shape[1]))
+
+
+class RowsAsTheyAre:
+    """A RowMaker that makes nothing."""
+
+    def rows(self, X: AnyRows) -> AnyRows:
+        return X
+
+    def filled(self, X: AnyRows, columns: Sequence[int], fill: np.ndarray) -> Any:
+        raise ValueError("PerView: needs a learner of rows of numbers, such as Network() or Linear()")
+
+
+@dataclass(frozen=True)
+class EstimatorTrainer(Trainer):
+    learner: Wrapped
+    X: AnyRows
+    labels: np.ndarray  # (n,) as the user writes them
+    y: Tensor  # (n,) class numbers, or standardised labels
+    parts: Parts
+    inputs: RowsAsTheyAre = field(default_factory=RowsAsTheyAre)
+
+    @property
+    def model(self) -> EstimatorOutputs:  # type: ignore[override]
+        return EstimatorOutputs(self.parts)
+
+    @property
+    def measure(self) -> str:  # type: ignore[override]
+        if self.parts.classes is None:
+            return "mean squared error"
+        return "log-loss" if self.learner.gives_probabilities else "share of mistakes"
+
+    def references(self, rivals: tuple[str, ...]) -> tuple[str, ...]:
+        """The rivals alone; trusted rows of one class cannot be trained on by themselves."""
+        if self.parts.classes is None or len(self.parts.search.y.unique()) > 1 or "trusted" not in rivals:
+            return rivals
+        if rivals == ("trusted",):
+            raise ValueError("reference: the trusted rows are of one class, so no model can be trained on them alone")
+        return tuple(name for name in REFERENCES if name != "trusted")
+
+    def on_labels(self, rows: Tensor, stop_on: Tensor) -> TrainedEstimator:
+        return self._trained(TrainingSet(rows.numpy(), self.labels[rows.numpy()]))
+
+    def on_evidence(self, rows: Tensor, stop_on: Tensor, evidence: Any, share: float) -> TrainedEstimator:
+        weighted, numbers, classes = weight_parameter(self.learner.estimator) is not None, rows.numpy(), self.parts.classes
+        if classes is None:
+            return self._trained(evidence.training_set(numbers, weighted=weighted))
+        Q = evidence.Q[rows].double().numpy()
+        return self._trained(from_distributions(numbers, Q, classes, weighted=weighted))
+
+    def handed_over(self, trained: TrainedEstimator, rows: Tensor) -> TrainedEstimator:
+        return self.on_labels(rows, rows[:0])
+
+    def _trained(self, part: TrainingSet) -> TrainedEstimator:
+        fitted = fit_estimator(self.learner.estimator, self.X.taken(part.rows), part.labels, part.weights)
+        return TrainedEstimator(fitted, self.parts.classes)
+
+    def outputs(self, trained: TrainedEstimator, rows: Tensor) -> Tensor:
+        return self.model.outputs(trained, self.X[rows.numpy()])
+
+    def predictor(self, trained: TrainedEstimator) -> TrainedEstimator:
+        return trained
+
+    def score(self, trained: TrainedEstimator, rows: Tensor, y: Tensor) -> Score:
+        """Log-loss where there are probabilities, else mistakes; for numbers squared errors, in the user's units."""
+        X, given = self.X[rows.numpy()], self.labels[rows.numpy()]
+        said = trained.predict(X)
+        if self.parts.classes is None:
+            squared = torch.from_numpy(np.square(np.asarray(said, dtype=float) - given))
+            return Score(squared, torch.zeros(len(rows), dtype=torch.bool))
+        wrong = torch.from_numpy(np.asarray(said != given))
+        if not trained.gives_probabilities:
+            return Score(wrong.double(), wrong)
+        return Score(Score.of_logits(self.outputs(trained, rows), y).losses, wrong)
+
+    def stage(self, stages: Stages, name: str, training: Training) -> Trained:
+        """No file holds an estimator of the user's: a run that goes on trains it again, from the same seed."""
+        return stages.again(name, training)

@@ -1,0 +1,129 @@
+"""What the default road learns of labels before it trains: once without the held-out rows, once with all of them."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from safegain.data.class_labels import ClassLabels
+from safegain.data.inputs import Rows
+from safegain.data.labels import regression_labels
+from safegain.data.parts import Masks, parted
+from safegain.data.splits import drawn_from, hold_out, rank_rows
+from safegain.data.stages import Stages
+from safegain.evidence.classes import Basis, Evidence, Features, choose_basis, find_evidence
+from safegain.learners.linear import Linear
+from safegain.learners.training_set import TrainingSet, from_numbers
+from safegain.search.arrangement import Arrangement, numbers
+from safegain.search.curve_road import curve_road
+from safegain.search.outcome import Choice
+from safegain.search.problem import Problem
+
+
+class Head(ABC):
+    stages = ("evidence", "last-evidence")  # that it takes
+
+    @abstractmethod
+    def without_held_out(self) -> Any:
+        """Evidence that uses no label of a held-out row; None where there is nothing to correct."""
+
+    @abstractmethod
+    def with_all(self) -> Any: ...
+
+    @abstractmethod
+    def corrected(self, model: Any, evidence: Any) -> Choice:
+        """The model on the evidence's labels."""
+
+
+class ClassHead(Head):
+    """Posteriors of the rows' classes."""
+
+    stages = ("kernel", "evidence", "last-evidence")
+
+    def __init__(
+        self, X: Rows, labels: ClassLabels, rows: Arrangement, stages: Stages, random: np.random.RandomState
+    ) -> None:
+        self.labels, self.rows, self._stages = labels, rows, stages
+        self.calibrating = _half(rows.search, labels, random)
+        self.targets = labels.labelled & ~rows.held_out & ~self.calibrating
+        basis = stages.tensors(
+            "kernel", lambda: choose_basis(X, labels, self.targets, self.calibrating, random).tensors
+        )
+        self.features = Features(X, Basis.from_tensors(basis))
+
+    def without_held_out(self) -> Evidence:
+        return self._evidence("evidence", self.targets, self.calibrating)
+
+    def with_all(self) -> Evidence:
+        return self._evidence("last-evidence", self.labels.labelled & ~self.rows.held_out, self.rows.held_out)
+
+    def _evidence(self, name: str, targets: Tensor, calibrating: Tensor) -> Evidence:
+        found = self._stages.tensors(
+            name, lambda: find_evidence(self.features, self.labels, targets, calibrating).tensors
+        )
+        return Evidence.from_tensors(found)
+
+    def corrected(self, model: Any, evidence: Evidence) -> Choice:
+        n = int(self.rows.weak.sum())
+        return Choice(model, torch.ones(n), evidence.Q[:n])
+
+
+@dataclass(frozen=True)
+class NumberCorrection:
+    """What ridge regression on rows of numbers says of the labels, in their units  # (n,) each"""
+
+    weight: np.ndarray
+    shift: np.ndarray
+    base: np.ndarray  # labels as given; predicted where there is none
+    trusted: np.ndarray  # bool
+
+    def training_set(self, rows: np.ndarray, *, weighted: bool) -> TrainingSet:
+        return from_numbers(rows, self.base + self.shift, self.weight, self.trusted, weighted=weighted)
+
+
+@dataclass(frozen=True)
+class NumberHead(Head):
+    """Weights and shifts of the curve of residuals."""
+
+    X: Rows
+    given: np.ndarray  # (n,) labels as the user writes them, NaN where there is none
+    rows: Arrangement
+    reference: str
+    held_out: float
+    seed: int
+
+    def without_held_out(self) -> NumberCorrection | None:
+        return self._correction(numbers(~self.rows.held_out).numpy())
+
+    def with_all(self) -> NumberCorrection | None:
+        return self._correction(np.arange(len(self.rows)))
+
+    def _correction(self, seen: np.ndarray) -> NumberCorrection | None:
+        random, trusted = np.random.RandomState(self.seed), self.rows.trusted.numpy()
+        labels, mask = regression_labels(self.given[seen]), trusted[seen]
+        held = drawn_from(mask, labels, None, self.held_out, random, draw=rank_rows)
+        parts = parted(self.X[seen], labels, Masks(mask, held, np.zeros_like(mask)))
+        found = curve_road(Problem(parts, Linear(), self.reference, None, random))
+        if found.fell_back:
+            return None
+        weight, shift, base = np.ones(len(trusted)), np.zeros(len(trusted)), self.given.copy()
+        weak, best = seen[~mask], found.best
+        assert best.base is not None
+        weight[weak], shift[weak] = best.weight.numpy(), best.moved.numpy()
+        base[weak] = np.where(np.isnan(base[weak]), best.base.numpy(), base[weak])
+        return NumberCorrection(weight, shift, base, trusted)
+
+    def corrected(self, model: Any, evidence: NumberCorrection) -> Choice:
+        n = int(self.rows.weak.sum())
+        return Choice(model, *(torch.from_numpy(each[:n]) for each in (evidence.weight, evidence.shift, evidence.base)))
+
+
+def _half(rows: Tensor, labels: ClassLabels, random: np.random.RandomState) -> Tensor:
+    """Half of these trusted rows, of each class."""
+    found = numbers(rows)
+    half = torch.zeros_like(rows)
+    half[found[hold_out([labels.y[found].numpy()], len(found), 0.5, random)]] = True
+    return half

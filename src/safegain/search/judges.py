@@ -1,0 +1,56 @@
+"""A definition of safeness on the trusted rows of a problem: the upper level, with the columns of views filled in."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from safegain.bilevel.safeness import Safeness, TrustedRows
+from safegain.bilevel.upper import UpperLevel
+from safegain.data.inputs import Rows, column_means, view_columns
+from safegain.data.parts import Parts
+
+
+class RowMaker(Protocol):
+    """From rows as the user has them to rows as a model takes them."""
+
+    def rows(self, X: Rows) -> Any: ...
+
+    def filled(self, X: Rows, columns: Sequence[int], fill: np.ndarray) -> Any: ...
+
+
+def judges(
+    parts: Parts,
+    model: Any,
+    inputs: RowMaker,
+    safeness: Safeness,
+    random: np.random.RandomState,
+    *,
+    penalty_weight: float = 0.0,
+    hinge: bool = False,
+) -> UpperLevel:
+    """The upper level on the search rows of `parts`."""
+    weak, search = parts.weak, parts.search
+
+    def without(kept: Sequence[Any], others: Sequence[Any]) -> Any:
+        if len(weak.X.shape) != 2:
+            raise ValueError(f"PerView: views are sets of columns, but rows of X have shape {weak.X.shape[1:]}")
+        own, foreign = (view_columns(part, parts.feature_names, weak.X.shape[1]) for part in (kept, others))
+        return inputs.filled(search.X, sorted(set(foreign) - set(own)), column_means(weak.X, parts.ranks))
+
+    trusted = TrustedRows(
+        inputs.rows(search.X), search.y, parts.classes, search.groups, parts.group_names, without, random
+    )
+    return UpperLevel(model, search.y, tuple(safeness.bind(trusted)), penalty_weight, hinge, parts.unit)
+
+
+def held_out_judges(
+    parts: Parts, model: Any, inputs: RowMaker, safeness: Safeness, random: np.random.RandomState
+) -> UpperLevel:
+    """The same on the held-out rows, among which a class or group with few trusted rows may have none."""
+    try:
+        return judges(parts.judged_by_held_out(), model, inputs, safeness, random)
+    except ValueError as error:
+        raise ValueError(
+            f"safeness: on the {parts.n_held_out} trusted rows held out to compare, {error}"
+        ) from None

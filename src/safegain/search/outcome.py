@@ -1,0 +1,65 @@
+"""What a search hands back: two models with what they were trained on, and how they were compared."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from safegain.bilevel.outer_loop import Record
+from safegain.bilevel.search_space import Point
+from safegain.data.parts import Parts
+from safegain.search.verdict import SafenessReport, fell_back
+
+
+class Predictor(Protocol):
+    """A trained model on its own, for rows as the user has them."""
+
+    def predict(self, X: Any) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A model and what the weak rows were to it."""
+
+    model: Any  # a Predictor
+    weight: Tensor  # (n,)
+    moved: Tensor  # (n, k) distributions over the classes; or (n,) what was added to a label, in its units
+    base: Tensor | None = None  # (n,) numbers that it was added to, as far as rows had no label; None: classes
+
+    @classmethod
+    def of_point(cls, model: Any, point: Point, parts: Parts, base: Tensor | None) -> "Choice":
+        """From a search's own units; `base` are its standardised labels, with a prediction where there is none."""
+        if base is None:
+            return cls(model, point.w, point.Q)
+        return cls(model, point.w, point.Q.double() * parts.unit, base.double() * parts.unit + parts.mean)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How models fared on trusted rows kept to compare them, before a last training takes those rows in."""
+
+    rows: Tensor  # (m,) numbers among the trusted rows: those of the search, then those held out
+    losses: dict[str, Tensor]  # (m,) of references and "new", in the user's units
+    wrong: dict[str, Tensor] | None = None  # (m,) bool; None: numbers, which have no mistakes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    best: Choice
+    reference: Choice  # the same as `best` after a fall back
+    reference_name: str
+    references: dict[str, Any]  # every reference that was trained, as a Predictor
+    safeness: SafenessReport
+    comparison: Comparison
+    history: list[Record] = field(default_factory=list)
+    n_iter: int = 0
+
+    @property
+    def fell_back(self) -> bool:
+        return self.best is self.reference
+
+    def fallen_back(self, reason: str, more: str = "") -> "Outcome":
+        """The reference in the place of the new model."""
+        status = fell_back(reason, self.reference_name, more)
+        return replace(self, best=self.reference, safeness=self.safeness.fallen_back(status))

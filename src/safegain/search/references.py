@@ -1,0 +1,11 @@
+"""What a user would have had anyway: the learner on the weak labels, on weak and trusted labels, on trusted labels."""
+
+REFERENCES = ("raw", "raw+trusted", "trusted")
+BEST = "best"  # of the three
+NEW = "new"  # what is compared with them
+SAFE_CHOICE = "raw+trusted"  # where trusted rows are too few to choose
+
+
+def rivals(reference: str) -> tuple[str, ...]:
+    """The references that a new model must not be worse than, all of them for "best"."""
+    return REFERENCES if reference == BEST else (reference,)

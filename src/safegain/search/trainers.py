@@ -1,0 +1,195 @@
+"""How the default road trains a learner once labels are settled.
+
+A trainer holds all rows, numbered as in `Arrangement`. Every training names the rows that it may use and those that it
+may stop on, and gives what the trainer itself understands: theta, or a fitted estimator.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from safegain.bilevel.losses import CrossEntropy as CrossEntropyLoss
+from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.models import TwoLayer
+from safegain.bilevel.settling import settled
+from safegain.bilevel.solvers import Solver
+from safegain.data.class_labels import ClassLabels
+from safegain.data.inputs import Rows
+from safegain.data.parts import Parts
+from safegain.data.rows import StreamedRows
+from safegain.data.stages import Stages
+from safegain.evidence.channel import posterior
+from safegain.evidence.classes import Evidence
+from safegain.learners.base import Setup
+from safegain.learners.recipe import (
+    BLOCK_ROWS,
+    CrossEntropy,
+    DropoutNetwork,
+    Material,
+    Objective,
+    Recipe,
+    train,
+)
+from safegain.search.contest import Score
+
+Trained = Any  # theta, or a fitted estimator
+Training = Callable[[], Trained]
+
+
+class Trainer(ABC):
+    model: Any  # with outputs(trained, rows), for judges
+    inputs: Any  # a RowMaker
+    measure = "log-loss"
+
+    @abstractmethod
+    def on_labels(self, rows: Tensor, stop_on: Tensor) -> Trained:
+        """From the labels as given; `rows` and `stop_on` are row numbers, the latter may be none."""
+
+    @abstractmethod
+    def on_evidence(self, rows: Tensor, stop_on: Tensor, evidence: Any, share: float) -> Trained:
+        """From the evidence's labels; `share` is its weight in class probabilities, the rest is the model's own."""
+
+    @abstractmethod
+    def outputs(self, trained: Trained, rows: Tensor) -> Tensor:
+        """Logits, or standardised numbers  # (len(rows), k)"""
+
+    @abstractmethod
+    def predictor(self, trained: Trained) -> Any:
+        """The model on its own."""
+
+    def score(self, trained: Trained, rows: Tensor, y: Tensor) -> Score:
+        return Score.of_logits(self.outputs(trained, rows), y)
+
+    def references(self, rivals: tuple[str, ...]) -> tuple[str, ...]:
+        """Those that are trained; "raw" always is."""
+        return tuple(dict.fromkeys(("raw", *rivals)))
+
+    def handed_over(self, trained: Trained, rows: Tensor) -> Trained:
+        """A reference as the user would have had it; `rows` are its rows with the held-out ones."""
+        return trained
+
+    def stage(self, stages: Stages, name: str, training: Training) -> Trained:
+        """A training as a stage of the run, kept for one that goes on."""
+        return stages.tensor(name, training)
+
+
+class OnPosterior(Objective):
+    """Cross-entropy to q_ij ~ own_ij^(1 - share) p_ij^share T[j, y_i], with the network as it is at each step.
+
+    A share of 0 is a noise layer with a fixed matrix, whose gradient this is; a share of 1 the posterior that the
+    evidence gives. In between the network and the kernel correct each other. A row without a label has only p.
+    """
+
+    def __init__(
+        self,
+        network: DropoutNetwork,
+        material: Material,
+        generator: torch.Generator,
+        *,
+        evidence: Evidence,
+        share: float,
+    ) -> None:
+        super().__init__(network, material, generator)
+        self.rows = torch.arange(len(material.y))
+        self.evidence, self.share = evidence, share
+
+    def loss(self, rows: Tensor, progress: float) -> Tensor:
+        z, y, part = self.logits(rows), self.material.y[rows], self.evidence.of(rows)
+        own, p = z.detach().log_softmax(dim=1), part.log_p.to(z.dtype)
+        mixed = torch.where(y[:, None] >= 0, (1 - self.share) * own + self.share * p, p)
+        q = posterior(mixed, part.transition.to(z.dtype), y)
+        return cross_entropy(z, torch.where(self.material.trusted[rows, None], part.Q.to(z.dtype), q))
+
+
+@dataclass(frozen=True)
+class _ThetaTrainer(Trainer):
+    setup: Setup
+    parts: Parts
+
+    @property
+    def model(self) -> Any:  # type: ignore[override]
+        return self.setup.model
+
+    @property
+    def inputs(self) -> Any:  # type: ignore[override]
+        return self.setup.inputs
+
+    def predictor(self, trained: Tensor) -> Any:
+        return self.setup.trained(trained, self.parts)
+
+
+@dataclass(frozen=True)
+class RecipeTrainer(_ThetaTrainer):
+    """The recipe for the two-layer network."""
+
+    X: Tensor | StreamedRows
+    labels: ClassLabels
+    recipe: Recipe
+    generator: torch.Generator
+
+    def on_labels(self, rows: Tensor, stop_on: Tensor) -> Tensor:
+        return self._trained(CrossEntropy(self._network(), self._material(stop_on), self.generator), rows)
+
+    def on_evidence(self, rows: Tensor, stop_on: Tensor, evidence: Evidence, share: float) -> Tensor:
+        network, material = self._network(), self._material(stop_on)
+        return self._trained(OnPosterior(network, material, self.generator, evidence=evidence, share=share), rows)
+
+    def outputs(self, trained: Tensor, rows: Tensor) -> Tensor:
+        blocks = [self.model.outputs(trained, self.X[part]) for part in rows.split(BLOCK_ROWS)]
+        return blocks[0] if len(blocks) == 1 else torch.cat(blocks)
+
+    def _network(self) -> DropoutNetwork:
+        assert isinstance(self.setup.model, TwoLayer)
+        return DropoutNetwork(self.setup.model, self.recipe.dropout, self.generator)
+
+    def _material(self, stop_on: Tensor) -> Material:
+        y = self.labels.y
+        return Material(self.X, y, self.labels.trusted, self.X[stop_on], y[stop_on], self.labels.n_classes)
+
+    def _trained(self, objective: Objective, rows: Tensor) -> Tensor:
+        objective.rows = rows  # of all rows, which are not copied
+        with torch.enable_grad():  # whatever the caller has switched off
+            return train(objective, self.recipe).theta.detach()
+
+
+@dataclass(frozen=True)
+class SolverTrainer(_ThetaTrainer):
+    """The lower level's own solver, for every other differentiable learner: labels settled beforehand, no stopping."""
+
+    lower: LowerLevel
+    labels: ClassLabels
+    solver: Solver
+    start: Tensor
+
+    @classmethod
+    def of(
+        cls, setup: Setup, parts: Parts, X: Rows, labels: ClassLabels, generator: torch.Generator, seed: int
+    ) -> "SolverTrainer":
+        lower = LowerLevel(setup.model, CrossEntropyLoss(), setup.inputs.rows(X), None, setup.alpha)
+        theta = setup.model.init(generator)
+        ones, Q = torch.ones(len(labels.y), dtype=theta.dtype), labels.one_hot.to(theta.dtype)
+        return cls(setup, parts, lower, labels, settled(setup.solver, lower, ones, Q, theta, seed=seed), theta)
+
+    def on_labels(self, rows: Tensor, stop_on: Tensor) -> Tensor:
+        return self._solve(rows, self.labels.one_hot)
+
+    def on_evidence(self, rows: Tensor, stop_on: Tensor, evidence: Evidence, share: float) -> Tensor:
+        return self._solve(rows, evidence.Q)
+
+    def outputs(self, trained: Tensor, rows: Tensor) -> Tensor:
+        return self.lower.model.outputs(trained, self.lower.X[rows])
+
+    def _solve(self, rows: Tensor, Q: Tensor) -> Tensor:
+        part = replace(self.lower, X=self.lower.X[rows])
+        ones = torch.ones(len(rows), dtype=self.start.dtype)
+        theta = self.solver.solve(part, ones, Q[rows].to(self.start.dtype), start=self.start).theta
+        if not torch.isfinite(theta).all():
+            raise ValueError(
+                "solver: training diverged to parameters that are not finite; lower its learning_rate, or scale X"
+            )
+        return theta
