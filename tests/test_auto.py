@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import torch
-from problems import numpy_state
 from scipy.optimize import approx_fprime, minimize, minimize_scalar
 from scipy.special import log_softmax
 from sklearn import kernel_ridge
@@ -63,6 +62,7 @@ from safegain.learners.recipe import CrossEntropy, Material, Network, Recipe, tr
 from safegain.learners.trainers import OnPosterior, RecipeTrainer, SolverTrainer
 from safegain.search.auto_classes import CHANCE, REFERENCES, STRUCTURED, Standing, best_share
 from safegain.search.posterior_space import Posterior
+from tests.problems import numpy_state
 
 
 def made(shape, seed=0, dtype=torch.float64):

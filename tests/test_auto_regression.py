@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse
 import torch
 from sklearn.linear_model import Ridge
-from tests.problems import make_problem
 
 import safegain.evidence.residuals
 import safegain.search.auto_numbers
@@ -27,6 +26,7 @@ from safegain.learners.configure import Inner, make_model
 from safegain.search.auto_numbers import REFERENCES, STRUCTURED, _cross_validated, _standings, auto_regression
 from safegain.search.residual_space import Curve, ResidualCurve
 from safegain.search.training import Data, Settings
+from tests.problems import make_problem
 
 ANY = Curve(level=0.6, cutoff=1.5, power=1.7, sharpness=5.0, shrink=0.4, wariness=0.3).parameters  # inside the cube
 

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import torch
-from problems import numpy_state
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -30,6 +29,7 @@ from safegain import (
     Unrolled,
     stack,
 )
+from tests.problems import numpy_state
 
 
 def noisy_digits(n=500, k=10, seed=0):

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import pytest
 import torch
-from problems import CASE_IDS, CASES, Problem, away_from_kinks, make_problem
 from torch import Tensor
 
 from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Engine, Neumann, Unrolled
@@ -15,6 +14,7 @@ from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import Module
 from safegain.bilevel.solvers import ClosedForm, Descent, Newton, Solver
 from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
+from tests.problems import CASE_IDS, CASES, Problem, away_from_kinks, make_problem
 
 RULES = [GradientDescent(0.2), Momentum(0.05), RMSProp(0.02), Adam(0.02)]
 RULE_IDS = ["gd", "momentum", "rmsprop", "adam"]
