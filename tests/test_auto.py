@@ -573,7 +573,7 @@ def test_the_solver_solves_for_the_rows_that_are_named():
     model = safegain.estimators.base.make_model("softmax", X, inputs, n_hidden=1, n_classes=3)
     lower = LowerLevel(model, RowCrossEntropy(), inputs.rows(X), None, 0.01)
     known = Known(torch.from_numpy(noisy), torch.from_numpy(trusted), 3)
-    trainer = SolverTrainer(lower, known, Newton(), model.init(torch.Generator()))
+    trainer = SolverTrainer(lower, known, Newton(tol=1e-9), model.init(torch.Generator()))
     rows, none = torch.arange(20, 100), torch.tensor([], dtype=torch.int64)
     Q = torch.from_numpy(np.random.RandomState(0).dirichlet(np.ones(3), size=len(noisy)))
     evidence = Evidence(Q.log(), torch.eye(3), Q, 0.0)

@@ -562,7 +562,7 @@ BAD = {
     "view of an unknown column": (bad(safeness=PerView({"a": ["nose"]}), model="softmax"), r"no column 'nose'"),
     "class that no trusted row has": (bad(safeness=PerClass([7]), model="softmax"), r"no trusted row has class 7"),
     "measure of the other task": (bad(safeness=MultiMeasure("squared"), model="softmax"), r"squared does not fit"),
-    "closed form for classes": (bad(solver="closed-form"), r"solver: 'closed-form' is for model='ridge'"),
+    "closed form for classes": (bad(solver="closed-form"), r"solver: ClosedForm is for a linear model of numbers"),
     "unrolled without steps": (
         bad(model="softmax", engine="unrolled"),
         r"engine: 'unrolled' and 'truncated' walk back",

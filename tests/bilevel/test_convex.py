@@ -14,7 +14,8 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 from safegain import PGSClassifier
-from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Hypergradient
+from safegain.bilevel.engine import Hypergradient
+from safegain.bilevel.implicit import Cholesky, ConjugateGradient
 from safegain.bilevel.linear_algebra import Eigen, cholesky, conjugate_gradient, factored_inverse, kronecker_inverse
 from safegain.bilevel.losses import CrossEntropy, SquaredError
 from safegain.bilevel.lower import MOST_COLUMNS, LowerLevel

@@ -11,13 +11,14 @@ import torch
 from scipy.stats import fisher_exact
 from torch import Tensor
 
-from safegain.bilevel.hypergradient import Engine
+from safegain.bilevel.engine import Engine
+from safegain.bilevel.engine_choice import make_engine
 from safegain.bilevel.losses import SquaredError
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.solvers import Solver
 from safegain.data.checkpoint import Tensors
 from safegain.data.inputs import Rows, join_rows
-from safegain.learners.configure import make_engine, make_solver
+from safegain.learners.configure import make_solver
 from safegain.search.residual_space import OnCurve, ResidualCurve
 from safegain.search.training import Data, Settings, streams
 
