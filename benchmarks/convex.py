@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.measure import compare, peak_bytes
 from safegain import PGSClassifier
-from safegain.bilevel.hypergradient import ConjugateGradient
+from safegain.bilevel.implicit import ConjugateGradient
 from safegain.bilevel.losses import CrossEntropy
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import Linear

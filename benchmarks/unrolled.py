@@ -17,12 +17,12 @@ from torch.func import functional_call
 from torch.nn.utils import parameters_to_vector
 
 from benchmarks.measure import compare, forget_peak, in_process, peak_bytes, row
-from safegain.bilevel.hypergradient import Unrolled
 from safegain.bilevel.losses import CrossEntropy
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import Module, TwoLayer
 from safegain.bilevel.models.network import PACE
 from safegain.bilevel.solvers import Descent
+from safegain.bilevel.unrolled import Unrolled
 from safegain.bilevel.update_rules import GradientDescent
 
 RATE = 0.1

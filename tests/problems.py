@@ -8,13 +8,14 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
+from safegain.bilevel.free_space import FreeSpace
 from safegain.bilevel.losses import CrossEntropy, SquaredError
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.measures import task_measure
 from safegain.bilevel.models import Linear, Module, TwoLayer
 from safegain.bilevel.models.network import PACE
 from safegain.bilevel.safeness import Requirement
-from safegain.bilevel.search_space import Free, Point
+from safegain.bilevel.search_space import Point
 from safegain.bilevel.upper import UpperLevel
 from safegain.data.inputs import Inputs, fit_inputs
 
@@ -27,7 +28,7 @@ CASE_IDS = [f"{m}-{f'{k}classes' if k else 'regression'}-{'semi' if s else 'weak
 class Problem:
     lower: LowerLevel
     upper: UpperLevel
-    space: Free
+    space: FreeSpace
     raw: Tensor  # (m,) raw losses, far enough apart that the worst requirement is never in doubt
     parameters: tuple[Tensor, Tensor]  # a point inside the feasible set
     theta: Tensor
@@ -101,7 +102,7 @@ def make_problem(
     w = torch.from_numpy(random.uniform(0.2, 0.9, n))
     Q = torch.from_numpy(0.3 * random.randn(n) if n_classes is None else random.dirichlet(np.ones(k) * 2, size=n))
     free = torch.from_numpy(np.arange(n) % 3 > 0) if semi else None
-    space = Free(Point(torch.ones(n, dtype=torch.float64), Q.clone()), eps1=1.0, eps2=float(n), free=free)
+    space = FreeSpace(Point(torch.ones(n, dtype=torch.float64), Q.clone()), eps1=1.0, eps2=float(n), free=free)
     parameters = (w, Q) if free is None else (w[free], Q[free])
     dense = None if model in ("mlp", "module") else rows.matmul(torch.eye(d + 1, dtype=torch.float64))
     return Problem(lower, upper, space, torch.tensor([0.0, 5.0], dtype=torch.float64), parameters, theta, dense)

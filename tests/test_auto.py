@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import torch
-from problems import numpy_state
 from scipy.optimize import approx_fprime, minimize, minimize_scalar
 from scipy.special import log_softmax
 from sklearn import kernel_ridge
@@ -63,6 +62,7 @@ from safegain.learners.recipe import CrossEntropy, Material, Network, Recipe, tr
 from safegain.learners.trainers import OnPosterior, RecipeTrainer, SolverTrainer
 from safegain.search.auto_classes import CHANCE, REFERENCES, STRUCTURED, Standing, best_share
 from safegain.search.posterior_space import Posterior
+from tests.problems import numpy_state
 
 
 def made(shape, seed=0, dtype=torch.float64):
@@ -573,7 +573,7 @@ def test_the_solver_solves_for_the_rows_that_are_named():
     model = safegain.estimators.base.make_model("softmax", X, inputs, n_hidden=1, n_classes=3)
     lower = LowerLevel(model, RowCrossEntropy(), inputs.rows(X), None, 0.01)
     known = Known(torch.from_numpy(noisy), torch.from_numpy(trusted), 3)
-    trainer = SolverTrainer(lower, known, Newton(), model.init(torch.Generator()))
+    trainer = SolverTrainer(lower, known, Newton(tol=1e-9), model.init(torch.Generator()))
     rows, none = torch.arange(20, 100), torch.tensor([], dtype=torch.int64)
     Q = torch.from_numpy(np.random.RandomState(0).dirichlet(np.ones(3), size=len(noisy)))
     evidence = Evidence(Q.log(), torch.eye(3), Q, 0.0)

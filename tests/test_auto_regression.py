@@ -7,15 +7,15 @@ import pytest
 import scipy.sparse
 import torch
 from sklearn.linear_model import Ridge
-from tests.problems import make_problem
 
 import safegain.evidence.residuals
 import safegain.search.auto_numbers
 import safegain.search.residual_space
 import safegain.search.training
 from safegain import PGSRegressor
-from safegain.bilevel.hypergradient import Cholesky
+from safegain.bilevel.implicit import Cholesky
 from safegain.bilevel.outer_loop import search
+from safegain.bilevel.problem import Bilevel
 from safegain.bilevel.safeness import Bootstrap
 from safegain.bilevel.selection import Candidate, Selection, Standing
 from safegain.bilevel.solvers import ClosedForm
@@ -27,6 +27,7 @@ from safegain.learners.configure import Inner, make_model
 from safegain.search.auto_numbers import REFERENCES, STRUCTURED, _cross_validated, _standings, auto_regression
 from safegain.search.residual_space import Curve, ResidualCurve
 from safegain.search.training import Data, Settings
+from tests.problems import make_problem
 
 ANY = Curve(level=0.6, cutoff=1.5, power=1.7, sharpness=5.0, shrink=0.4, wariness=0.3).parameters  # inside the cube
 
@@ -72,8 +73,8 @@ def test_hypergradients_reach_the_parameters():
     raw = Candidate(None, problem.theta, problem.point, problem.raw)
     seen = []
     selection = Selection(raw, lambda each: seen.append(each) or Standing(0.0, 0.0, 0.0))
-    arguments = (problem.lower, problem.upper, curve, ClosedForm(), Cholesky(), selection)
-    search(*arguments, theta=problem.theta, steps=1, learning_rate=1e-3)
+    bilevel = Bilevel(problem.lower, problem.upper, curve, ClosedForm(), Cholesky())
+    search(bilevel, selection, theta=problem.theta, steps=1, learning_rate=1e-3)
 
     def objective(p):
         point = curve.point((p,))

@@ -16,10 +16,6 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
-from command import ENVIRONMENT, done, safegain, start
-from ranks_worker import digits
-from run_folders import make_run
-from thread_ranks import in_threads
 from typer.testing import CliRunner
 
 from safegain import PGSClassifier, load
@@ -34,6 +30,10 @@ from safegain.runs import RunError, open_run
 from safegain.runs.words import judged
 from safegain.tables import Wanted
 from safegain.tables.opening import digest_of
+from tests.command import ENVIRONMENT, done, safegain, start
+from tests.ranks_worker import digits
+from tests.run_folders import make_run
+from tests.thread_ranks import in_threads
 
 QUICK = ["--recipe", "n_steps=300,n_hidden=64"]
 

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from problems import numpy_state
 from sklearn.utils import Bunch
 
 from safegain import datasets
 from safegain.datasets import features, files, origins, tables
 from safegain.datasets.correction import correction_f1
+from tests.problems import numpy_state
 
 FOLDER = os.environ.get("SAFEGAIN_DATA", "")
 real_data = pytest.mark.skipif(

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import torch
-from problems import numpy_state
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -30,6 +29,7 @@ from safegain import (
     Unrolled,
     stack,
 )
+from tests.problems import numpy_state
 
 
 def noisy_digits(n=500, k=10, seed=0):
@@ -175,7 +175,7 @@ def test_the_report_of_a_regression_is_in_the_users_units():
     for a, b in zip(near.safeness_.sets, far.safeness_.sets, strict=True):
         assert b.raw_loss == pytest.approx(1e6 * a.raw_loss, rel=1e-6)
     np.testing.assert_allclose(far.label_shift_, 1000 * near.label_shift_, rtol=1e-6, atol=1e-6)
-    absolute = regressor(safeness=MultiMeasure("absolute")).fit(X, noisy, trusted=trusted)
+    absolute = regressor(safeness=MultiMeasure("absolute_error")).fit(X, noisy, trusted=trusted)
     assert 30 < absolute.safeness_.sets[0].raw_loss < 90  # a mean absolute error of diabetes progression
 
 
@@ -477,7 +477,7 @@ def test_definitions_combine_and_name_their_sets():
         + PerClass(classes=[0, 2])
         + PerGroup()
         + PerView({"top": [f"p{i}" for i in range(32)], "bottom": range(32, 64)})
-        + MultiMeasure("brier", "balanced")
+        + MultiMeasure("brier", "balanced_log_loss")
     )
     fitted = classifier(safeness=safeness, n_outer=4).fit(frame, noisy, trusted=trusted, groups=groups)
     names = [s.name for s in fitted.safeness_.sets]
@@ -561,8 +561,8 @@ BAD = {
     "groups missing": (bad(safeness=PerGroup(), model="softmax"), r"PerGroup: needs the group of every row"),
     "view of an unknown column": (bad(safeness=PerView({"a": ["nose"]}), model="softmax"), r"no column 'nose'"),
     "class that no trusted row has": (bad(safeness=PerClass([7]), model="softmax"), r"no trusted row has class 7"),
-    "measure of the other task": (bad(safeness=MultiMeasure("squared"), model="softmax"), r"squared does not fit"),
-    "closed form for classes": (bad(solver="closed-form"), r"solver: 'closed-form' is for model='ridge'"),
+    "measure of the other task": (bad(safeness=MultiMeasure("squared_error"), model="softmax"), r"squared_error does not fit"),
+    "closed form for classes": (bad(solver="closed-form"), r"solver: ClosedForm is for a linear model of numbers"),
     "unrolled without steps": (
         bad(model="softmax", engine="unrolled"),
         r"engine: 'unrolled' and 'truncated' walk back",

@@ -9,13 +9,13 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from command import ENVIRONMENT, done, start
 from sklearn.datasets import load_diabetes, load_digits
 from typer.testing import CliRunner
 
 from safegain.cli.app import app
 from safegain.jobs.request import Request
 from safegain.tables import Wanted
+from tests.command import ENVIRONMENT, done, start
 
 MOMENTS = int(os.environ.get("SAFEGAIN_MOMENTS", "0"))  # of each of five fits; 0: one of each of three
 

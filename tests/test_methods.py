@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from problems import numpy_state
 from sklearn.datasets import load_digits, make_regression
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -28,6 +27,7 @@ from safegain.baselines.reweighting import MetaWeighted, Reweighted, gradient, m
 from safegain.bilevel.search_space import Point
 from safegain.learners import recipe as recipes
 from safegain.learners.recipe import CrossEntropy, Material, Network, Objective, Recipe, batches, draw, train
+from tests.problems import numpy_state
 
 SHORT = Recipe(n_hidden=16, n_steps=70, learning_rate=1e-2, n_looks=5)
 SEARCH = PGSClassifier("mlp", search_space="free", reference="raw", n_inner=10, lr_inner=1.0, n_outer=2, n_hidden=8)

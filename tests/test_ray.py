@@ -16,9 +16,9 @@ def test_the_ray_example_finds_what_one_process_finds(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", f"{root / 'examples'}:{root / 'src'}")  # for the workers
     monkeypatch.syspath_prepend(str(root / "examples"))
     import ray_train
-    from ranks_worker import digits
 
     from safegain import PGSClassifier
+    from tests.ranks_worker import digits
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:

@@ -16,8 +16,6 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from browser import chromium, needs_browser, watched
-from run_folders import make_run
 from scipy.stats import binomtest
 
 import safegain
@@ -29,6 +27,8 @@ from safegain.report.searching import walk
 from safegain.report.trust import BINS, matrix, panels
 from safegain.report.words import chance, cleaned, cut, label, number
 from safegain.runs import RunError, open_run
+from tests.browser import chromium, needs_browser, watched
+from tests.run_folders import make_run
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}
 

@@ -17,7 +17,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from run_folders import make_run
 from starlette.testclient import TestClient
 
 import safegain
@@ -30,6 +29,7 @@ from safegain.review.server import _listening
 from safegain.review.words import time_left
 from safegain.runs.folder import RunError, open_run
 from safegain.runs.lot import by_lot
+from tests.run_folders import make_run
 
 TOKEN, ADDRESS = "a-token", "http://127.0.0.1:8123"
 HEADERS = {"X-Safegain-Token": TOKEN}

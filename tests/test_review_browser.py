@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 import pandas as pd
 import pytest
 import uvicorn
-from browser import chromium, needs_browser, watched
-from run_folders import make_run
 
 from safegain.review import create_app
+from tests.browser import chromium, needs_browser, watched
+from tests.run_folders import make_run
 
 SHOTS = Path(os.environ.get("SAFEGAIN_SCREENSHOTS", "build/screenshots"))
 SERVER = """

@@ -14,11 +14,9 @@ import scipy.sparse
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from run_folders import make_run
 from safetensors import numpy as safetensors
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
-from thread_ranks import in_threads
 
 from safegain import (
     AllOf,
@@ -53,6 +51,8 @@ from safegain.runs.label_table import GROUP_ROWS
 from safegain.runs.loading import load
 from safegain.runs.objects import from_json, parameters_to_json, to_json
 from safegain.runs.saving import facts_of_rows, write_run
+from tests.run_folders import make_run
+from tests.thread_ranks import in_threads
 
 SMALL = Recipe(n_hidden=8, n_steps=20, n_looks=2)
 FREE = {"search_space": "free", "n_outer": 2, "n_inner": 20}

@@ -10,13 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.bilevel.hypergradient import Cholesky, Engine, Unrolled
+from safegain.bilevel.engine import Engine
+from safegain.bilevel.implicit import Cholesky
 from safegain.bilevel.losses import CrossEntropy
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.measures import task_measure
 from safegain.bilevel.models import Linear
 from safegain.bilevel.safeness import Requirement
 from safegain.bilevel.solvers import Descent, Newton, Solver
+from safegain.bilevel.unrolled import Unrolled
 from safegain.bilevel.update_rules import GradientDescent
 from safegain.bilevel.upper import UpperLevel
 from safegain.data.inputs import fit_inputs

@@ -5,8 +5,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Neumann, Unrolled
+    from safegain.bilevel.implicit import Cholesky, ConjugateGradient, Neumann
     from safegain.bilevel.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
+    from safegain.bilevel.unrolled import Unrolled
     from safegain.certificates.bounded_losses import BoundedLoss
     from safegain.certificates.certificate import Certificate
     from safegain.certificates.claims import Certify
@@ -27,10 +28,10 @@ _HOME = {
     "BoundedLoss": "certificates.bounded_losses",
     "Certificate": "certificates.certificate",
     "Certify": "certificates.claims",
-    "Cholesky": "bilevel.hypergradient",
-    "ConjugateGradient": "bilevel.hypergradient",
+    "Cholesky": "bilevel.implicit",
+    "ConjugateGradient": "bilevel.implicit",
     "MultiMeasure": "bilevel.safeness",
-    "Neumann": "bilevel.hypergradient",
+    "Neumann": "bilevel.implicit",
     "PGSClassifier": "estimators.classes",
     "PGSRegressor": "estimators.classes",
     "ParquetRows": "data.parquet",
@@ -39,7 +40,7 @@ _HOME = {
     "PerView": "bilevel.safeness",
     "Recipe": "learners.recipe",
     "SafeRefit": "estimators.saferefit",
-    "Unrolled": "bilevel.hypergradient",
+    "Unrolled": "bilevel.unrolled",
     "certify": "certificates.comparison",
     "certify_by_crossfit": "certificates.crossfit",
     "certify_in_order": "certificates.comparison",

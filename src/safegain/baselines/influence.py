@@ -19,7 +19,8 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from safegain.baselines.base import Weak
 from safegain.baselines.correcting import CorrectingClassifier
-from safegain.bilevel.hypergradient import ConjugateGradient, Hypergradient
+from safegain.bilevel.engine import Hypergradient
+from safegain.bilevel.implicit import ConjugateGradient
 from safegain.bilevel.losses import CrossEntropy
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import Linear

@@ -61,7 +61,7 @@ def kronecker_inverse(G: Eigen, S: Tensor, *, shift: float) -> Product:
 
 
 @dataclass(frozen=True)
-class Solved:
+class CGResult:
     x: Tensor
     iterations: int
     negative_curvature: float | None  # p'Hp / p'p, without damping, of the direction that ended it, if one did
@@ -75,7 +75,7 @@ def conjugate_gradient(
     damping: float = 0.0,
     tol: float = 1e-10,
     max_iter: int,
-) -> Solved:
+) -> CGResult:
     """x with |(H + damping I) x - b| <= tol |b| for symmetric H given by its products (Hestenes and Stiefel 1952).
 
     `inverse` is the preconditioner: symmetric, positive definite, and the closer to H^-1 the better. A direction of
@@ -99,7 +99,7 @@ def conjugate_gradient(
         r.sub_(rs / curvature * Hp)
         before = rs
         iteration += 1
-    return Solved(x, iteration, negative)
+    return CGResult(x, iteration, negative)
 
 
 def largest_curvature(apply: Product, start: Tensor, *, iterations: int = 15) -> float:

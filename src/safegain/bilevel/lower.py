@@ -1,6 +1,9 @@
 """The lower level: what a model is trained on, given row weights and labels.
 
-    L(theta; w, Q) = 1/n sum_i w_i l(z_i(theta), t_i) + alpha/2 |theta|^2,   t = Q  or  t = y + Q
+    classes       L_train(theta; w, Q) = 1/n sum_i w_i sum_j Q_ij l(x_i, j, theta)        Eq. (5)
+    regression    L_train(theta; w, Q) = 1/n sum_i w_i l(x_i, y_i + Q_i, theta)           Eq. (6)
+
+and the model's weight decay. In code both are L = 1/n sum_i w_i l(z_i(theta), t_i) + alpha/2 |theta|^2, t = Q or y + Q.
 
 Classification has targets Q itself (n, k); regression shifts the given labels, `base` = y, by Q (n,). Over a
 batch of rows the mean runs over the batch, so that a full batch and no batch are the same thing.

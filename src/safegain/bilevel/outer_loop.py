@@ -1,7 +1,12 @@
-"""The outer loop, written once: solve the lower level, look at the trusted rows, step, project.
+"""The outer loop of Algorithms 1 and 2, written once: solve the lower level, look at the trusted rows, step, project.
 
-What to solve (LowerLevel, UpperLevel, SearchSpace), how to solve it (Solver) and how to differentiate it
-(Engine) come as objects; which iterate is kept is decided by Selection; callbacks watch and may ask to stop.
+    theta    from (w, Q)              Solver          Algorithm 2, lines 2 to 4
+    v        dL_val/dtheta            UpperLevel      Algorithm 1, line 2; Algorithm 2, line 5
+    g        dL_val/d(w, Q)           Engine          line 3; lines 6 to 11
+    (w, Q)   one step of Adam         outer_step      lines 4 and 5; lines 12 and 13
+    (w, Q)   projected on Lambda      SearchSpace     line 6; line 14
+
+`Selection` decides which iterate is kept (the paper keeps the last); callbacks watch and may ask to stop.
 """
 
 import math
@@ -13,24 +18,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from safegain.bilevel.hypergradient import Engine
 from safegain.bilevel.linear_algebra import IndefiniteHessian
-from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.outer_step import outer_rule, outer_step
+from safegain.bilevel.problem import Bilevel
 from safegain.bilevel.search_space import Parameters, Point, SearchSpace
 from safegain.bilevel.selection import Candidate, Selection
-from safegain.bilevel.solvers import Solution, Solver
-from safegain.bilevel.update_rules import Adam, State
-from safegain.bilevel.upper import UpperLevel
+from safegain.bilevel.solvers import Solution
+from safegain.bilevel.update_rules import State
 from safegain.data.checkpoint import Checkpoint, Saved
-
-BLOCK_ROWS = 16_384  # handled at a time: they stay in the cache through all the operations of a step
 
 Record = dict[str, Any]
 Callback = Callable[[Record, Candidate], Any]  # what was measured, and the iterate itself
 
 
 @dataclass(frozen=True)
-class Ended:
+class Ending:
+    """How a search ended: what it measured at each step, and why it stopped."""
+
     history: list[Record]
     n_iter: int
     status: str
@@ -43,7 +47,7 @@ class _Loop:
 
     parameters: Parameters
     states: list[State]  # moments, which are updated in their place
-    theta: Tensor  # where the inner solver starts
+    theta: Tensor  # where the solver starts
     history: list[Record]
 
     def saved(self, selection: Selection, space: SearchSpace) -> Saved:
@@ -78,11 +82,7 @@ class _Loop:
 
 
 def search(
-    lower: LowerLevel,
-    upper: UpperLevel,
-    space: SearchSpace,
-    solver: Solver,
-    engine: Engine,
+    problem: Bilevel,
     selection: Selection,
     *,
     theta: Tensor,
@@ -91,14 +91,15 @@ def search(
     first: Solution | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint: Checkpoint | None = None,
-) -> Ended:
+) -> Ending:
     """Run `steps` outer steps and offer every iterate, the last one included, to the selection.
 
-    `theta` is where the inner solver starts. `first` is the solution at the start of the space, if it is known.
-    A hypergradient is of the order 1/n in each row; Adam sees it times n, as the derivative per row. A checkpoint is
-    written after every step, once the callbacks have seen it.
+    `theta` is where the solver starts. `first` is the solution at the start of the space, if it is known.
+    A hypergradient is of the order 1/n in each row; the outer step sees it times n, as the derivative per row. A
+    checkpoint is written after every step, once the callbacks have seen it.
     """
-    rule = Adam(learning_rate, eps=1e-16)
+    lower, upper, space = problem.lower, problem.upper, problem.space
+    solver, engine, rule = problem.solver, problem.engine, outer_rule(learning_rate)
     parameters = space.start()
     moments = [tuple(lower.storage.zeros_like(p) for _ in range(rule.n_state)) for p in parameters]
     loop = _Loop(parameters, moments, theta, [])
@@ -123,7 +124,7 @@ def search(
             **selection.consider(candidate),
             **solution.report,
         }
-        stop = "" if torch.isfinite(losses).all() else "the inner solver diverged, lower lr_inner"
+        stop = "" if torch.isfinite(losses).all() else "the solver diverged; lower the learning_rate of its rule"
         if step < steps and not stop:
             v = upper.gradient(solution.theta, raw)
             try:
@@ -144,31 +145,16 @@ def search(
         wishes = [callback(record, candidate) for callback in callbacks]  # every callback sees every record
         if stop or lower.ranks.count(any(wishes)):
             why = f"stopped at outer step {step}: {stop or 'a callback asked for it'}"
-            return Ended(loop.history, step, why, last)
+            return Ending(loop.history, step, why, last)
         if step < steps:
             # The iterate belongs to whoever has kept it. Only if nobody has is its memory free for the next one.
             del candidate, point
             moves = zip(loop.parameters, loop.states, pulled, strict=True)
-            moved = tuple(_moved(rule, p, state, g.contiguous(), lower.n_rows, step + 1) for p, state, g in moves)
+            moved = tuple(
+                outer_step(rule, p, state, g.contiguous(), scale=lower.n_rows, t=step + 1) for p, state, g in moves
+            )
             del pulled
             loop.parameters = space.project(moved)
             if checkpoint is not None:
                 checkpoint.save(step, loop.saved(selection, space))
-    return Ended(loop.history, steps, f"ran all {steps} outer steps", last)
-
-
-def _moved(rule: Adam, parameter: Tensor, moments: State, g: Tensor, scale: int, t: int) -> Tensor:
-    """`rule.step` with the gradient scale * g, for as many rows as there are.
-
-    The moments change in their place, and g becomes what is handed back: nothing is allocated, and each
-    block of rows is read once.
-    """
-    c1, c2 = 1 - rule.beta1**t, 1 - rule.beta2**t
-    blocks = (each.split(BLOCK_ROWS) for each in (parameter, *moments, g))
-    for p, m, v, slope in zip(*blocks, strict=True):
-        slope.mul_(scale)
-        m.mul_(rule.beta1).add_(slope, alpha=1 - rule.beta1)
-        v.mul_(rule.beta2).addcmul_(slope, slope, value=1 - rule.beta2)
-        root = torch.div(v, c2, out=slope).add_(rule.eps).sqrt_()
-        torch.div(m, root, out=slope).mul_(-rule.learning_rate / c1).add_(p)
-    return g
+    return Ending(loop.history, steps, f"ran all {steps} outer steps", last)

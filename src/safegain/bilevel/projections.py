@@ -1,4 +1,7 @@
-"""Euclidean projections on the sets that sample weights, label distributions and parameters live in.
+"""Euclidean projections on the sets that sample weights, label distributions and shifts live in.
+
+They are the "Projection step" of both algorithms, onto the parts of Lambda below Eq. (7): `capped_box` for w,
+`budgeted_simplex_rows` for Q over classes (`simplex_rows` for rows without a label), `ball` for Q as shifts.
 
 Two of the sets tie all entries together by one sum. Projecting on them moves every entry by the same dual
 mu >= 0, the root of one equation (Held, Wolfe and Crowder 1974, "Validation of subgradient optimization"):
@@ -102,7 +105,7 @@ def _range(values: Tensor, ranks: Ranks) -> Pair:
 
 @torch.no_grad()
 def capped_box(z: Tensor, *, least_sum: float, ranks: Ranks = ALONE, out: Tensor | None = None) -> Tensor:
-    """argmin_w 1/2 ||w - z||^2  s.t.  0 <= w <= 1,  sum(w) >= least_sum,  for z (n,).
+    """argmin_w 1/2 ||w - z||^2  s.t.  0 <= w <= 1,  sum(w) >= least_sum,  for z (n,): Lambda's w, least_sum = eps1.
 
     w = clip(z + mu, 0, 1), mu >= 0 the dual of the sum.
     """
@@ -194,6 +197,8 @@ def budgeted_simplex_rows(
 ) -> Tensor:
     """argmin_Q 1/2 ||Q - z||^2  s.t.  rows of Q on the simplex,  mean_i(1 - Q[i, given[i]]) <= budget.
 
+    Lambda's Q over classes, budget = eps2.
+
     z (n, k), given (n,) in 0 .. k-1. Q = simplex_rows(z + mu onehot(given)), mu >= 0 the dual of the budget.
 
     Measure a row from the largest of its other entries, u_1 = 0 >= u_2 >= ..., and let 1 + x be its given
@@ -245,7 +250,7 @@ def budgeted_simplex_rows(
 
 @torch.no_grad()
 def ball(z: Tensor, *, radius: float, ranks: Ranks = ALONE, out: Tensor | None = None) -> Tensor:
-    """argmin_w 1/2 ||w - z||^2  s.t.  ||w||_2 <= radius,  for z (n,)."""
+    """argmin_Q 1/2 ||Q - z||^2  s.t.  ||Q||_2 <= radius,  for z (n,): Lambda's Q as shifts, radius = eps2."""
     if not radius >= 0:
         raise ValueError(f"radius is {radius}; it must not be negative")
     # Divided by its largest entry, z has squares that neither overflow nor all vanish.

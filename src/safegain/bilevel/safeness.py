@@ -157,7 +157,10 @@ class PerView(Safeness):
 
 @dataclass(frozen=True, init=False)
 class MultiMeasure(Safeness):
-    """Not worse by each of several measures: log_loss, balanced, brier, expected_error; squared, absolute."""
+    """Not worse by each of several measures.
+
+    Classes: log_loss, balanced_log_loss, brier, expected_error. Numbers: squared_error, absolute_error.
+    """
 
     measures: tuple[str, ...]
 

@@ -1,5 +1,7 @@
 """Which iterate is handed back: the best one that is safe on every validation set, or the raw model.
 
+Safe is what Eq. (4) asks: L_i <= c_i on every validation set i. The paper hands back the last iterate.
+
 Iterates are ranked by their loss on trusted rows that the hypergradient never saw, where there are enough of
 them, and on all trusted rows where there are not. The raw model is the incumbent: to replace it, an iterate
 must lose on no validation set and not on the trusted rows as a whole, make no more mistakes on the ranking rows, and

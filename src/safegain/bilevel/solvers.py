@@ -1,4 +1,7 @@
-"""Inner solvers: from (w, Q) to the parameters of the lower level's model, and a record of the way there.
+"""Solvers of the lower level: from (w, Q) to the parameters of its model, and a record of the way there.
+
+`ClosedForm` and `Newton` find its minimum, Eq. (8); `Descent` takes the steps of Eq. (13). Each is a value: settings
+that are checked when built, and nothing of a run. `settling.settled` fills in what was left open.
 
 Every solver has one signature, `solve(lower, w, Q, start=..., tail=...)`. `tail` says how many of the last
 steps an engine wants to walk back (None: all of them); solvers that do not step ignore it.
@@ -14,8 +17,9 @@ from torch import Tensor
 from safegain.bilevel.linear_algebra import Product, cholesky, conjugate_gradient
 from safegain.bilevel.lower import Local, LowerLevel
 from safegain.bilevel.models import Linear
+from safegain.bilevel.settings import check
 from safegain.bilevel.trajectory import Batches, Step, Trajectory, walk
-from safegain.bilevel.update_rules import UpdateRule
+from safegain.bilevel.update_rules import GradientDescent, UpdateRule
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,13 @@ class ClosedForm(Solver):
 class Newton(Solver):
     """Newton's method with a line search, truncated: preconditioned conjugate gradients find its directions."""
 
-    tol: float = 1e-9  # largest entry of the gradient at the end
+    tol: float = 1e-7  # largest entry of the gradient at the end
     max_iter: int = 100
     warm = True
+
+    def __post_init__(self) -> None:
+        check(self, "tol", "be positive", self.tol > 0)
+        check(self, "max_iter", "be at least 1", self.max_iter >= 1)
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         theta, here, inverse = start, lower.local(start, w, Q), None
@@ -89,35 +97,41 @@ class Newton(Solver):
 
 @dataclass(frozen=True)
 class Descent(Solver):
-    """T steps of an update rule from a fixed start, on all rows or on batches.
+    """T steps of an update rule from a fixed start, on all rows or on batches: lines 2 to 4 of Algorithm 2.
 
     All iterates are kept for the way back where they fit into `memory_budget` bytes. Where they do not, the steps are
     cut into sqrt(T) segments; the first point of each is kept, and one at a time is walked again. That is the least
     memory that one more walk can buy, whether or not it fits.
     """
 
-    rule: UpdateRule
-    steps: int
-    batch_size: int | None = None
-    seed: int = 0
+    rule: UpdateRule = field(default_factory=GradientDescent)
+    n_steps: int = 500  # T
+    batch_size: int | None = None  # None: all rows
     memory_budget: int = 2**29  # bytes of iterates that may be kept before segments are used
+    seed: int | None = None  # of the batches and of dropout; None: settled by the search, and 0 without one
     warm = False  # theta_T is a function of (w, Q) only if theta_0 stays
+
+    def __post_init__(self) -> None:
+        check(self, "rule", "be an update rule: GradientDescent(), Adam(), ...", isinstance(self.rule, UpdateRule))
+        check(self, "n_steps", "be at least 1", self.n_steps >= 1)
+        check(self, "batch_size", "be at least 1 or None", self.batch_size is None or self.batch_size >= 1)
+        check(self, "memory_budget", "not be negative", self.memory_budget >= 0)
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         mine = range(lower.first_row, lower.first_row + len(lower.X))
-        batches = Batches(lower.n_rows, self.batch_size, self.seed, mine)
-        recorded = self.steps if tail is None else min(tail, self.steps)
+        batches = Batches(lower.n_rows, self.batch_size, self.seed or 0, mine)
+        recorded = self.n_steps if tail is None else min(tail, self.n_steps)
         point = Step(0, start, self.rule.init(start), None)
-        point = walk(self.rule, batches, lower, w, Q, point, self.steps - recorded)
+        point = walk(self.rule, batches, lower, w, Q, point, self.n_steps - recorded)
         whole: list[Step] | None = None
         segments = []
         if recorded * self.rule.n_kept * start.numel() * start.element_size() <= self.memory_budget:
             whole = []
-            point = walk(self.rule, batches, lower, w, Q, point, self.steps, keep=whole)
+            point = walk(self.rule, batches, lower, w, Q, point, self.n_steps, keep=whole)
         else:
             stride = math.isqrt(recorded - 1) + 1
-            while point.t < self.steps:
-                end = min(point.t + stride, self.steps)
+            while point.t < self.n_steps:
+                end = min(point.t + stride, self.n_steps)
                 segments.append((point, end))
                 point = walk(self.rule, batches, lower, w, Q, point, end)
         trajectory = Trajectory(self.rule, batches, tuple(segments), None if whole is None else tuple(whole))

@@ -1,4 +1,4 @@
-"""Update rules of gradient descent and its kin, each with the transpose of its own derivative.
+"""Update rules of gradient descent, Eq. (13), and its kin, each with the transpose of its own derivative.
 
 A rule maps (theta, state, gradient g, step number t) to the next (theta, state). Its reverse takes the
 adjoints of what came out and gives the adjoints of what went in: theta (directly, not through g), state, and g.
@@ -12,21 +12,31 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from safegain.bilevel.settings import check
+
 State = tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
 class UpdateRule(ABC):
-    learning_rate: float
+    learning_rate: float | None = None  # None: settled on the raw problem at its start
 
     n_state = 0  # state vectors beside theta
     usual_rate: ClassVar[float | None] = None  # None: `share` over the largest curvature at the start
     share: ClassVar[float] = 0.1
+    decays: ClassVar[tuple[str, ...]] = ()  # fields that say how much of a running mean is kept
     linear = True  # the reverse pass asks for neither the state nor the gradient that was used
 
     def __post_init__(self) -> None:
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
+        check(self, "learning_rate", "be positive or None", self.learning_rate is None or self.learning_rate > 0)
+        for name in self.decays:
+            check(self, name, "be at least 0 and below 1", 0 <= getattr(self, name) < 1)
+
+    @property
+    def rate(self) -> float:
+        if self.learning_rate is None:
+            raise ValueError(f"{type(self).__name__}: learning_rate is not settled yet; give one, or use a search")
+        return self.learning_rate
 
     @property
     def n_kept(self) -> int:
@@ -51,12 +61,12 @@ class GradientDescent(UpdateRule):
     """theta - eta g"""
 
     def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
-        return theta - self.learning_rate * g, ()
+        return theta - self.rate * g, ()
 
     def reverse(
         self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
     ) -> tuple[Tensor, State, Tensor]:
-        return adjoint, (), -self.learning_rate * adjoint
+        return adjoint, (), -self.rate * adjoint
 
 
 @dataclass(frozen=True)
@@ -64,17 +74,18 @@ class Momentum(UpdateRule):
     """m <- beta m + g, theta - eta m"""
 
     beta: float = 0.9
+    decays = ("beta",)
     n_state = 1
     share = 0.01  # momentum adds up ten gradients
 
     def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
         m = self.beta * state[0] + g
-        return theta - self.learning_rate * m, (m,)
+        return theta - self.rate * m, (m,)
 
     def reverse(
         self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
     ) -> tuple[Tensor, State, Tensor]:
-        am = state_adjoint[0] - self.learning_rate * adjoint
+        am = state_adjoint[0] - self.rate * adjoint
         return adjoint, (self.beta * am,), am
 
 
@@ -84,13 +95,14 @@ class RMSProp(UpdateRule):
 
     rho: float = 0.99
     eps: float = 1e-8
+    decays = ("rho",)
     n_state = 1
     linear = False
     usual_rate = 1e-3
 
     def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
         v = self.rho * state[0] + (1 - self.rho) * g.square()
-        return theta - self.learning_rate * g / (v + self.eps).sqrt(), (v,)
+        return theta - self.rate * g / (v + self.eps).sqrt(), (v,)
 
     def reverse(
         self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
@@ -98,7 +110,7 @@ class RMSProp(UpdateRule):
         assert g is not None
         v = self.rho * state[0] + (1 - self.rho) * g.square()
         inverse = (v + self.eps).rsqrt()
-        step = self.learning_rate * adjoint * inverse
+        step = self.rate * adjoint * inverse
         av = state_adjoint[0] + 0.5 * step * g * inverse.square()
         return adjoint, (self.rho * av,), 2 * (1 - self.rho) * g * av - step
 
@@ -110,6 +122,7 @@ class Adam(UpdateRule):
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-8
+    decays = ("beta1", "beta2")
     n_state = 2
     linear = False
     usual_rate = 1e-2
@@ -117,7 +130,7 @@ class Adam(UpdateRule):
     def step(self, theta: Tensor, state: State, g: Tensor, t: int) -> tuple[Tensor, State]:
         m, v = self._moments(state, g)
         c1, c2 = 1 - self.beta1**t, 1 - self.beta2**t
-        return theta - self.learning_rate / c1 * m / (v / c2 + self.eps).sqrt(), (m, v)
+        return theta - self.rate / c1 * m / (v / c2 + self.eps).sqrt(), (m, v)
 
     def reverse(
         self, adjoint: Tensor, state_adjoint: State, state: State, g: Tensor | None, t: int
@@ -126,7 +139,7 @@ class Adam(UpdateRule):
         m, v = self._moments(state, g)
         c1, c2 = 1 - self.beta1**t, 1 - self.beta2**t
         inverse = (v / c2 + self.eps).rsqrt()
-        step = self.learning_rate / c1 * adjoint * inverse
+        step = self.rate / c1 * adjoint * inverse
         am = state_adjoint[0] - step
         av = state_adjoint[1] + 0.5 / c2 * step * m * inverse.square()
         ag = (1 - self.beta1) * am + 2 * (1 - self.beta2) * g * av

@@ -1,9 +1,11 @@
 """The upper level: gain and safeness of a model on trusted rows.
 
-    L_val(theta) = mean_i L_i(theta) + lambda * max_i [L_i(theta) - c_i]
+    L_val(theta) = mean_i L_i(theta) + lambda * max_i [L_i(theta) - c_i]        Eq. (7)
 
-L_i is the loss of requirement i and c_i the raw model's. As printed in the paper the second term also rewards
-a worst margin that is already safe; as a hinge, max(0, .), it only punishes what is not.
+L_i is the loss on validation set i (here: of requirement i) and c_i the raw model's (see `raw_model`). The first term
+is the gain, Eq. (4), and the max term is safeness. As printed, the max also rewards a worst margin that is already
+safe; as a hinge, max(0, .), it only punishes what is not. The paper sums over the rows of a set where this takes means,
+so that lambda does not depend on the sizes of the sets.
 """
 
 from dataclasses import dataclass
@@ -41,6 +43,7 @@ class UpperLevel:
         return self._losses(*self._outputs(theta))
 
     def objective(self, losses: Tensor, raw: Tensor) -> Tensor:
+        """L_val of the losses L_i, where `raw` are the c_i  # (m,), (m,) -> ()"""
         worst = (losses - raw).max()
         return losses.mean() + self.penalty_weight * (worst.clamp(min=0) if self.hinge else worst)
 

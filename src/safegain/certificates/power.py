@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy.special import betainc, ndtri
+from scipy.special import ndtri
 from scipy.stats import binom
 
 
@@ -17,22 +17,18 @@ def sign_test_power(n: int, gain: float, discordance: float, delta: float = 0.05
     check_share("delta", delta)
     spread = 9 * math.sqrt(n * discordance * (1 - discordance)) + 9  # beyond it there is no weight in double precision
     m = np.arange(max(0, int(n * discordance - spread)), min(n, int(n * discordance + spread)) + 1)
-    return float(binom.pmf(m, n, discordance) @ _at_least(_rows_to_win(m, delta), m, (1 + gain / discordance) / 2))
+    certifies = binom.sf(_rows_to_win(m, delta) - 1, m, (1 + gain / discordance) / 2)
+    return float(binom.pmf(m, n, discordance) @ certifies)
 
 
 def _rows_to_win(m: np.ndarray, delta: float) -> np.ndarray:
     """The smallest c with P(Bin(m, 1/2) >= c) <= delta, from the normal guess; m + 1 where there is none."""
     c = np.clip(np.floor(m / 2 + ndtri(1 - delta) * np.sqrt(m) / 2), 0, m + 1)
-    while (low := _at_least(c, m, 0.5) > delta).any():
+    while (low := binom.sf(c - 1, m, 0.5) > delta).any():
         c = c + low
-    while (high := (c > 0) & (_at_least(c - 1, m, 0.5) <= delta)).any():
+    while (high := (c > 0) & (binom.sf(c - 2, m, 0.5) <= delta)).any():
         c = c - high
     return c
-
-
-def _at_least(c: np.ndarray, m: np.ndarray, q: float) -> np.ndarray:
-    """P(Bin(m, q) >= c), entry by entry."""
-    return np.where(c > m, 0.0, np.where(c <= 0, 1.0, betainc(np.maximum(c, 1), np.maximum(m - c + 1, 1), q)))
 
 
 def required_trusted(gain: float, discordance: float, delta: float = 0.05, power: float = 0.8) -> int:

@@ -6,14 +6,15 @@ there are, the won ones are binomial with q. So "the gain is at most 0" is "q is
 plays no part. For other gains it does, and is bounded from the number of such rows, for a hundredth of the level.
 """
 
-from scipy.special import betainc, betainccinv, betaincinv
+from scipy.special import betainccinv, betaincinv
+from scipy.stats import binom
 
 SPENT_ON_DISCORDANCE = 0.01
 
 
 def sign_test(won: int, lost: int) -> float:
     """P-value of "the gain is at most 0": P(Bin(won + lost, 1/2) >= won)."""
-    return _at_least(won, won + lost, 0.5)
+    return float(binom.sf(won - 1, won + lost, 0.5))
 
 
 def tolerance_test(won: int, lost: int, n: int, *, tolerance: float, delta: float) -> float:
@@ -25,7 +26,7 @@ def tolerance_test(won: int, lost: int, n: int, *, tolerance: float, delta: floa
     most = _upper(won + lost, n, spent)
     if most <= tolerance:  # the two differ too seldom to lose so much
         return spent
-    return min(1.0, _at_least(won, won + lost, (1 - tolerance / most) / 2) + spent)
+    return min(1.0, float(binom.sf(won - 1, won + lost, (1 - tolerance / most) / 2)) + spent)
 
 
 def gain_lower_bound(won: int, lost: int, n: int, delta: float) -> float:
@@ -40,13 +41,8 @@ def gain_lower_bound(won: int, lost: int, n: int, delta: float) -> float:
     return edge * (_lower(won + lost, n, spent) if edge > 0 else _upper(won + lost, n, spent))
 
 
-def _at_least(k: int, n: int, q: float) -> float:
-    """P(Bin(n, q) >= k)."""
-    return 1.0 if k == 0 else float(betainc(k, n - k + 1, q))
-
-
 def _lower(k: int, n: int, delta: float) -> float:
-    """Lower bound of a binomial's probability (Clopper and Pearson) from k of n."""
+    """Lower bound of a binomial's probability (Clopper and Pearson) from k of n: where P(Bin(n, .) >= k) = delta."""
     return 0.0 if k == 0 else float(betaincinv(k, n - k + 1, delta))
 
 

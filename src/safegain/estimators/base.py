@@ -13,6 +13,7 @@ import torch
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from safegain.bilevel.engine_choice import walks_back
 from safegain.bilevel.outer_loop import Callback
 from safegain.bilevel.safeness import Bootstrap
 from safegain.certificates.certificate import Certificate
@@ -37,7 +38,7 @@ from safegain.estimators.fingerprint import name_of_run
 from safegain.estimators.issues import Alternatives, issues
 from safegain.estimators.parameters import PGSParameters
 from safegain.estimators.progress import ProgressBar
-from safegain.learners.configure import LINEAR, Inner, make_model, walks_back
+from safegain.learners.configure import LINEAR, Inner, make_model
 from safegain.learners.recipe import Recipe
 from safegain.learners.trained import TrainedModel
 from safegain.runs.saving import save

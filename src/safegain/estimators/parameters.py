@@ -9,11 +9,12 @@ import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from safegain.bilevel.hypergradient import Engine
+from safegain.bilevel.engine import Engine
+from safegain.bilevel.engine_choice import ENGINES
 from safegain.bilevel.outer_loop import Callback
 from safegain.bilevel.safeness import Safeness
+from safegain.bilevel.settling import SOLVERS
 from safegain.certificates.claims import Certify
-from safegain.learners.configure import ENGINES, SOLVERS
 from safegain.learners.recipe import Recipe
 
 

@@ -24,10 +24,10 @@ import torch
 from torch import Tensor
 
 from safegain.bilevel.losses import CrossEntropy, SquaredError
+from safegain.bilevel.raw_model import one_hot_labels
 from safegain.data.ranks import Ranks
 from safegain.learners.trained import TrainedModel
 from safegain.runs.digest import BLOCK_ROWS, digests, row_blocks
-from safegain.search.training import one_hot_labels
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Neumann, Unrolled
+from safegain.bilevel.implicit import Cholesky, ConjugateGradient, Neumann
 from safegain.bilevel.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
 from safegain.bilevel.selection import SafenessReport, SetMargin
+from safegain.bilevel.unrolled import Unrolled
 from safegain.certificates.certificate import Certificate, Entry
 from safegain.certificates.claims import Certify
 from safegain.learners.recipe import Recipe

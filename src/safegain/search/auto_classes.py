@@ -22,7 +22,8 @@ from safegain.bilevel.losses import CrossEntropy
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.measures import calibrated_log_loss, calibrated_log_losses
 from safegain.bilevel.models import TwoLayer
-from safegain.bilevel.outer_loop import Ended, Record
+from safegain.bilevel.outer_loop import Ending, Record
+from safegain.bilevel.raw_model import one_hot_labels
 from safegain.bilevel.safeness import Safeness
 from safegain.bilevel.search_space import Point
 from safegain.bilevel.selection import Candidate, SafenessReport, SetMargin
@@ -35,7 +36,7 @@ from safegain.evidence.classes import Basis, Evidence, Features, Known, choose_b
 from safegain.learners.configure import make_solver
 from safegain.learners.recipe import Recipe
 from safegain.learners.trainers import RecipeTrainer, SolverTrainer, Trainer
-from safegain.search.training import Compared, Data, Outcome, Settings, one_hot_labels, streams, upper_level
+from safegain.search.training import Compared, Data, Outcome, Settings, streams, upper_level
 
 REFERENCES = ("raw", "raw+trusted", "trusted")
 STRUCTURED = "structured"
@@ -260,5 +261,5 @@ def _outcome(
         {name: standing.losses for name, standing in named.items()},
         {name: standing.wrong for name, standing in named.items()},
     )
-    ended = Ended(history, len(history), report.status)
+    ended = Ending(history, len(history), report.status)
     return Outcome(reference, best, report, None, ended, kept, references, compared)

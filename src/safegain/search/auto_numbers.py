@@ -19,7 +19,8 @@ from torch import Tensor
 
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.measures import task_measure
-from safegain.bilevel.outer_loop import Callback, Ended, Record, search
+from safegain.bilevel.outer_loop import Callback, Ending, Record, search
+from safegain.bilevel.problem import Bilevel
 from safegain.bilevel.safeness import Requirement
 from safegain.bilevel.search_space import Point
 from safegain.bilevel.selection import Candidate, SafenessReport, Selection, SetMargin, Standing
@@ -82,7 +83,7 @@ class AutoRegression:
         best = reference = Candidate(None, self.references[self.reference], as_given, losses)
         if refits:
             best = Candidate(len(self.history), self.theta, Point(self.w, self.shifts), losses)
-        ended = Ended(self.history, len(self.history), self.status)
+        ended = Ending(self.history, len(self.history), self.status)
         named = zip((*REFERENCES, "new"), self.losses[:, self.compared] * u, strict=True)
         compared = Compared(self.compared, dict(named))
         return Outcome(reference, best, safeness, self.base, ended, self.reference, self.references, compared)
@@ -164,12 +165,9 @@ def _search(
     for contest in contests:
         first = contest.candidate(origin)
         selection = Selection(first, lambda each: Standing(float(each.losses.sum()), 0.0, 0.0))
+        space = evidence.space(origin, contest.training)
         ended = search(
-            contest.lower,
-            contest.upper,
-            evidence.space(origin, contest.training),
-            stacked.solver,
-            stacked.engine,
+            Bilevel(contest.lower, contest.upper, space, stacked.solver, stacked.engine),
             selection,
             theta=first.theta if stacked.solver.warm else stacked.theta,
             steps=STEPS,

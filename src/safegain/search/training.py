@@ -11,24 +11,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.bilevel.hypergradient import Engine
+from safegain.bilevel.engine import Engine
+from safegain.bilevel.engine_choice import make_engine
+from safegain.bilevel.free_space import FreeSpace
 from safegain.bilevel.losses import CrossEntropy, SquaredError
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.measures import calibrated_log_loss, calibrated_log_losses, task_measure
 from safegain.bilevel.models import Model
-from safegain.bilevel.outer_loop import Callback, Ended, search
+from safegain.bilevel.outer_loop import Callback, Ending, search
+from safegain.bilevel.problem import Bilevel
+from safegain.bilevel.raw_model import one_hot_labels, raw_point
 from safegain.bilevel.safeness import Safeness, TrustedRows
-from safegain.bilevel.search_space import Free, Point, SearchSpace
+from safegain.bilevel.search_space import Point, SearchSpace
 from safegain.bilevel.selection import Candidate, SafenessReport, Selection, SetMargin, Standing, report
+from safegain.bilevel.semi_supervised import labelled_part, with_predictions
 from safegain.bilevel.solvers import Solution, Solver
 from safegain.bilevel.upper import UpperLevel
 from safegain.data.checkpoint import Checkpoint
-from safegain.data.inputs import Inputs, Rows, column_means, join_rows, part_of, some_rows, view_columns
+from safegain.data.inputs import Inputs, Rows, column_means, join_rows, some_rows, view_columns
 from safegain.data.ranks import ALONE, Ranks
 from safegain.data.storage import IN_MEMORY, Storage
 from safegain.evidence.classes import Known, choose_features, find_evidence
 from safegain.evidence.kernel import MOST_KEPT
-from safegain.learners.configure import Inner, make_engine, make_solver
+from safegain.learners.configure import Inner, make_solver
 from safegain.search.posterior_space import Posterior
 
 
@@ -97,7 +102,7 @@ class Outcome:
     best: Candidate
     safeness: SafenessReport
     base: Tensor | None  # (n,) labels that shifts are added to, in regression
-    ended: Ended
+    ended: Ending
     reference_name: str
     references: dict[str, Tensor]  # theta of each reference that was trained
     compared: Compared
@@ -126,11 +131,7 @@ def run(
         raise ValueError(f"lr_inner: training on the raw labels diverged, {found}; lower lr_inner, or scale X and y")
     selection = Selection(raw, _standing(data, settings, unit))
     ended = search(
-        start.lower,
-        upper,
-        start.space,
-        start.solver,
-        start.engine,
+        Bilevel(start.lower, upper, start.space, start.solver, start.engine),
         selection,
         theta=start.raw.theta if start.solver.warm else theta,
         steps=settings.n_outer,
@@ -257,13 +258,12 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
         data.ranks,
         settings.storage,
     )
-    Q = torch.zeros((), dtype=dtype).expand(len(labelled)) if k is None else one_hot_labels(data.y, k, dtype)
-    ones = torch.ones((), dtype=dtype).expand(len(labelled))  # they take no memory
+    origin = raw_point(data.y, k, dtype)
+    ones, Q = origin.w, origin.Q
     every_row = not data.ranks.count(int((~labelled).sum()))
     part, ones_of_part, Q_of_part = lower, ones, Q
     if not every_row:
-        base = None if lower.base is None else lower.base[labelled]
-        part = replace(lower, X=part_of(lower.X, labelled), base=base)
+        part = labelled_part(lower, labelled)
         ones_of_part, Q_of_part = ones[labelled], Q[labelled]
     solver = make_solver(
         settings.inner,
@@ -277,20 +277,14 @@ def _start(data: Data, settings: Settings, theta: Tensor, *, random: np.random.R
     raw = solver.solve(part, ones_of_part, Q_of_part, start=theta, tail=engine.tail if every_row else 0)
     if settings.structured:
         space = _posterior_space(data, settings, random)
-        predicted = torch.softmax(settings.model.all_outputs(raw.theta, lower.X), dim=1)
-        raw_point = Point(labelled.to(dtype), torch.where(labelled[:, None], Q, predicted))
-        return _Start(lower, space, solver, engine, raw, raw_point, at_raw=False)
+        _, Q = with_predictions(lower, Q, labelled, settings.model.all_outputs(raw.theta, lower.X))
+        return _Start(lower, space, solver, engine, raw, Point(labelled.to(dtype), Q), at_raw=False)
     if every_row:
-        origin = Point(ones, Q)
         given = data.y if k else None
-        free = Free(origin, settings.eps1, settings.eps2, given, ranks=data.ranks, storage=settings.storage)
+        free = FreeSpace(origin, settings.eps1, settings.eps2, given, ranks=data.ranks, storage=settings.storage)
         return _Start(lower, free, solver, engine, raw, origin, at_raw=True)
-    predicted = settings.model.all_outputs(raw.theta, lower.X)
-    if k is None:
-        lower = replace(lower, base=torch.where(labelled, data.y.to(dtype), predicted[:, 0]))
-    else:
-        Q = torch.where(labelled[:, None], Q, torch.softmax(predicted, dim=1))
-    free = Free(
+    lower, Q = with_predictions(lower, Q, labelled, settings.model.all_outputs(raw.theta, lower.X))
+    free = FreeSpace(
         Point(ones, Q), settings.eps1, settings.eps2, free=~labelled, ranks=data.ranks, storage=settings.storage
     )
     return _Start(lower, free, solver, engine, raw, Point(labelled.to(dtype), Q), at_raw=False)
@@ -357,9 +351,3 @@ def _compared(data: Data, settings: Settings, thetas: dict[str, Tensor], unit: f
         return Compared(rows, {name: measure.value(z, y).double() * unit**2 for name, z in outputs.items()})
     losses = {name: calibrated_log_losses(z, y) for name, z in outputs.items()}
     return Compared(rows, losses, {name: z.argmax(dim=1) != y for name, z in outputs.items()})
-
-
-def one_hot_labels(y: Tensor, k: int, dtype: torch.dtype) -> Tensor:
-    """One-hot rows, zero where there is no label."""
-    Q = torch.zeros(len(y), k, dtype=dtype)
-    return Q.scatter_(1, y.clamp(min=0)[:, None], (y >= 0).to(dtype)[:, None])

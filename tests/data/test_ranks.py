@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from ranks_worker import CASES, fit
-from thread_ranks import in_threads
 
 from safegain import PGSRegressor
 from safegain.bilevel.losses import CrossEntropy
@@ -25,8 +23,10 @@ from safegain.data.labels import classification_labels, regression_labels
 from safegain.data.ranks import ALONE
 from safegain.estimators.fingerprint import name_of_run
 from safegain.learners.configure import make_model
+from tests.ranks_worker import CASES, fit
+from tests.thread_ranks import in_threads
 
-WORKER = Path(__file__).with_name("ranks_worker.py")
+WORKER = Path(__file__).parents[1] / "ranks_worker.py"
 
 
 def cuts(n, size):

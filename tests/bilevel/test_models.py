@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
-from problems import CASE_IDS, CASES, make_problem
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from safegain.bilevel.linear_algebra import cholesky, conjugate_gradient, largest_curvature
@@ -16,6 +15,7 @@ from safegain.bilevel.solvers import ClosedForm, Newton
 from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
 from safegain.data.design import BLOCK_ROWS, DenseDesign, SparseDesign, column_scale
 from safegain.data.inputs import fit_inputs
+from tests.problems import CASE_IDS, CASES, make_problem
 
 every_case = pytest.mark.parametrize("case", CASES, ids=CASE_IDS)
 

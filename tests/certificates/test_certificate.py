@@ -421,7 +421,7 @@ def test_users_slips_are_named():
 
 
 def test_the_examples_of_the_docs_run(capsys):
-    text = (Path(__file__).parents[1] / "docs" / "certificate.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "certificate.md").read_text()
     scope: dict = {}
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
         exec(compile(block, "certificate.md", "exec"), scope)

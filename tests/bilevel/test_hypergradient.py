@@ -6,15 +6,17 @@ from itertools import pairwise
 
 import pytest
 import torch
-from problems import CASE_IDS, CASES, Problem, away_from_kinks, make_problem
 from torch import Tensor
 
-from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Engine, Neumann, Unrolled
+from safegain.bilevel.engine import Engine
+from safegain.bilevel.implicit import Cholesky, ConjugateGradient, Neumann
 from safegain.bilevel.linear_algebra import largest_curvature
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import Module
 from safegain.bilevel.solvers import ClosedForm, Descent, Newton, Solver
+from safegain.bilevel.unrolled import Unrolled
 from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
+from tests.problems import CASE_IDS, CASES, Problem, away_from_kinks, make_problem
 
 RULES = [GradientDescent(0.2), Momentum(0.05), RMSProp(0.02), Adam(0.02)]
 RULE_IDS = ["gd", "momentum", "rmsprop", "adam"]

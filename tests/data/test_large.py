@@ -12,9 +12,9 @@ from torch.utils.data import Dataset, IterableDataset
 
 from safegain import ParquetRows, PGSClassifier, PGSRegressor
 from safegain.baselines import Reed
+from safegain.bilevel.settling import SAMPLE
 from safegain.data.design import BLOCK_ROWS, DenseDesign, column_scale
 from safegain.data.rows import ArrayRows, Joined, RowSource
-from safegain.learners.configure import SAMPLE
 
 N, D = 20_000, 5
 

@@ -10,13 +10,12 @@ import scipy.sparse
 import torch
 from benchmarks import convex
 from benchmarks.measure import in_process
-from problems import CASE_IDS, CASES, make_problem
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
-from thread_ranks import in_threads
 
 from safegain import PGSClassifier
-from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Hypergradient
+from safegain.bilevel.engine import Hypergradient
+from safegain.bilevel.implicit import Cholesky, ConjugateGradient
 from safegain.bilevel.linear_algebra import Eigen, cholesky, conjugate_gradient, factored_inverse, kronecker_inverse
 from safegain.bilevel.losses import CrossEntropy, SquaredError
 from safegain.bilevel.lower import MOST_COLUMNS, LowerLevel
@@ -25,6 +24,8 @@ from safegain.bilevel.solvers import Newton, Solution
 from safegain.data.design import Design
 from safegain.data.inputs import fit_inputs
 from safegain.data.ranks import Ranks
+from tests.problems import CASE_IDS, CASES, make_problem
+from tests.thread_ranks import in_threads
 
 every_case = pytest.mark.parametrize("case", CASES, ids=CASE_IDS)
 

@@ -10,14 +10,15 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from safegain.bilevel.hypergradient import Cholesky, ConjugateGradient, Unrolled
+from safegain.bilevel.implicit import Cholesky, ConjugateGradient
 from safegain.bilevel.losses import CrossEntropy, SquaredError
 from safegain.bilevel.lower import Batch, LowerLevel
 from safegain.bilevel.models import Linear, Module, TwoLayer
+from safegain.bilevel.settling import RULES
 from safegain.bilevel.solvers import ClosedForm, Descent, Newton
+from safegain.bilevel.unrolled import Unrolled
 from safegain.data.design import DenseDesign
 from safegain.data.ranks import Ranks
-from safegain.learners.configure import RULES
 
 SIZES = [(300, 40, 20, 5), (600, 40, 20, 5), (300, 80, 20, 5), (300, 40, 50, 5), (300, 40, 20, 9)]  # n, d, h, k
 every_size = pytest.mark.parametrize(("n", "d", "h", "k"), SIZES)

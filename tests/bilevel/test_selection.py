@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from safegain.bilevel.free_space import FreeSpace
 from safegain.bilevel.measures import MEASURES, calibrated_log_loss
 from safegain.bilevel.models import Linear
 from safegain.bilevel.safeness import (
@@ -16,7 +17,7 @@ from safegain.bilevel.safeness import (
     Requirement,
     TrustedRows,
 )
-from safegain.bilevel.search_space import Free, Point
+from safegain.bilevel.search_space import Point
 from safegain.bilevel.selection import Candidate, Selection, Standing, report
 from safegain.bilevel.upper import UpperLevel
 from safegain.data.splits import ENOUGH, hold_out, rank_rows
@@ -75,7 +76,7 @@ def trusted_rows(n=9, classes=True, groups=None):
 def test_definitions_bind_to_rows_that_sum_to_one():
     groups = np.array([1, 1, 2, 2, 2, 2, 2, 2, 2])
     definition = (
-        Bootstrap(2) + PerClass() + PerGroup() + PerView({"v": [0, 1], "u": [2]}) + MultiMeasure("balanced", "brier")
+        Bootstrap(2) + PerClass() + PerGroup() + PerView({"v": [0, 1], "u": [2]}) + MultiMeasure("balanced_log_loss", "brier")
     )
     assert isinstance(definition, AllOf)
     assert len(definition.parts) == 5
@@ -95,7 +96,7 @@ def test_definitions_bind_to_rows_that_sum_to_one():
 def test_balanced_counts_every_class_the_same():
     y = torch.tensor([0, 0, 0, 0, 1])
     trusted = TrustedRows("X", y, np.array(["a", "b"]), None, None, lambda *c: c, np.random.RandomState(0))
-    (requirement,) = MultiMeasure("balanced").bind(trusted)
+    (requirement,) = MultiMeasure("balanced_log_loss").bind(trusted)
     assert requirement.row_weight.tolist() == [0.125] * 4 + [0.5]
 
 
@@ -135,8 +136,8 @@ def test_measures_against_scikit_learn():
     )
     assert float(MEASURES["expected_error"].value(z, y).mean()) == pytest.approx(1 - float(p[range(40), y].mean()))
     t = torch.randn(40, dtype=torch.float64, generator=random)
-    assert float(MEASURES["squared"].value(z, t).mean()) == pytest.approx(mean_squared_error(t, z[:, 0]))
-    assert float(MEASURES["absolute"].value(z, t).mean()) == pytest.approx(mean_absolute_error(t, z[:, 0]))
+    assert float(MEASURES["squared_error"].value(z, t).mean()) == pytest.approx(mean_squared_error(t, z[:, 0]))
+    assert float(MEASURES["absolute_error"].value(z, t).mean()) == pytest.approx(mean_absolute_error(t, z[:, 0]))
 
 
 def test_calibrated_log_loss_is_the_minimum_over_temperatures():
@@ -153,7 +154,7 @@ def test_calibrated_log_loss_is_the_minimum_over_temperatures():
 
 @pytest.mark.parametrize(("hinge", "expected"), [(False, 2.0 + 3 * -0.5), (True, 2.0)])
 def test_the_penalty_as_printed_and_as_a_hinge(hinge, expected):
-    requirement = Requirement("a", None, torch.ones(1), MEASURES["squared"])
+    requirement = Requirement("a", None, torch.ones(1), MEASURES["squared_error"])
     upper = UpperLevel(Linear(2, 1), torch.zeros(1), (requirement,) * 2, penalty_weight=3.0, hinge=hinge)
     safe = upper.objective(torch.tensor([1.0, 3.0]), torch.tensor([2.0, 3.5]))
     assert float(safe) == pytest.approx(expected)
@@ -165,7 +166,7 @@ def test_free_space_keeps_fixed_rows_and_tells_violations():
     origin = Point(torch.ones(4, dtype=torch.float64), torch.eye(4, 3, dtype=torch.float64))
     origin.Q[3, 0] = 1
     free = torch.tensor([False, True, False, True])
-    space = Free(origin, eps1=3.0, eps2=1.0, free=free)
+    space = FreeSpace(origin, eps1=3.0, eps2=1.0, free=free)
     w, Q = space.project((torch.tensor([-1.0, 2.0], dtype=torch.float64), torch.randn(2, 3, dtype=torch.float64)))
     point = space.point((w, Q))
     assert point.w.tolist() == [1.0, 0.0, 1.0, 1.0]  # eps1 counts the fixed rows' weight too
@@ -176,9 +177,9 @@ def test_free_space_keeps_fixed_rows_and_tells_violations():
     assert gQ.shape == (2, 3)
     broken = Point(torch.tensor([1.2, 0, 0, 0], dtype=torch.float64), origin.Q)
     assert space.violation(broken) == pytest.approx((3 - 1.2) / 4)
-    budget = Free(origin, eps1=0.0, eps2=0.1, given=torch.tensor([1, 1, 2, 0]))
+    budget = FreeSpace(origin, eps1=0.0, eps2=0.1, given=torch.tensor([1, 1, 2, 0]))
     assert budget.violation(origin) == pytest.approx(0.25 - 0.1)
-    ball = Free(Point(torch.ones(2), torch.zeros(2)), eps1=0.0, eps2=1.0)
+    ball = FreeSpace(Point(torch.ones(2), torch.zeros(2)), eps1=0.0, eps2=1.0)
     assert ball.violation(Point(torch.ones(2), torch.tensor([3.0, 4.0]))) == pytest.approx(4.0)
 
 
