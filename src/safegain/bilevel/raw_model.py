@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from safegain.bilevel.search_space import Point
+from safegain.data.class_labels import one_hot
 
 
 def raw_point(y: Tensor, n_classes: int | None, dtype: torch.dtype) -> Point:
@@ -16,10 +17,4 @@ def raw_point(y: Tensor, n_classes: int | None, dtype: torch.dtype) -> Point:
     w = torch.ones((), dtype=dtype).expand(len(y))
     if n_classes is None:
         return Point(w, torch.zeros((), dtype=dtype).expand(len(y)))
-    return Point(w, one_hot_labels(y, n_classes, dtype))
-
-
-def one_hot_labels(y: Tensor, k: int, dtype: torch.dtype) -> Tensor:
-    """One-hot rows, zero where there is no label."""
-    Q = torch.zeros(len(y), k, dtype=dtype)
-    return Q.scatter_(1, y.clamp(min=0)[:, None], (y >= 0).to(dtype)[:, None])
+    return Point(w, one_hot(y, n_classes, dtype))

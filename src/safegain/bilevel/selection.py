@@ -10,7 +10,7 @@ noisy labels is unsure of everything, and one that is merely surer has a smaller
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
@@ -54,61 +54,3 @@ class Selection:
         if safe and found.loss < self.best_loss:
             self.best, self.best_loss = candidate, found.loss
         return {"safe": safe, "rank_loss": found.loss}
-
-
-@dataclass(frozen=True)
-class SetMargin:
-    """One validation set: the raw model's loss, the returned model's, and what was gained."""
-
-    name: str
-    raw_loss: float
-    new_loss: float
-    margin: float
-
-
-@dataclass(frozen=True)
-class SafenessReport:
-    """How the returned model compares with the raw one on every validation set, and what that means."""
-
-    fell_back: bool
-    step: int | None
-    sets: tuple[SetMargin, ...]
-    status: str
-
-    def fallen_back(self, status: str) -> "SafenessReport":
-        """The same sets with the reference in the place of the new model."""
-        sets = tuple(replace(each, new_loss=each.raw_loss, margin=0.0) for each in self.sets)
-        return SafenessReport(True, None, sets, status)
-
-    def __str__(self) -> str:
-        width = max((len(s.name) for s in self.sets), default=0)
-        rows = [
-            f"  {s.name:<{width}}  raw {s.raw_loss:.4g}  new {s.new_loss:.4g}  margin {s.margin:+.4g}"
-            for s in self.sets
-        ]
-        return "\n".join([self.status, *rows])
-
-
-def report(selection: Selection, names: list[str], units: Tensor, *, n_rank: int, ended: str) -> SafenessReport:
-    """Put the outcome into numbers and one sentence. `units` convert each loss to the user's units."""
-    best, raw = selection.best, selection.raw
-    sets = tuple(
-        SetMargin(name, r * u, b * u, (r - b) * u)
-        for name, u, r, b in zip(names, units.tolist(), raw.losses.tolist(), best.losses.tolist(), strict=True)
-    )
-    ranked = f"{n_rank} trusted rows that the search did not use" if n_rank else "the trusted rows"
-    if best is raw:
-        reason = (
-            f"none of the {selection.n_safe} safe iterates ranked better on {ranked}"
-            if selection.n_safe
-            else f"no iterate was safe on all {len(names)} validation sets and the trusted rows as a whole"
-        )
-        status = f"Fell back: {reason}, so this is the raw model itself; the search {ended}."
-    else:
-        worst = min(sets, key=lambda s: s.margin)
-        status = (
-            f"Safe: not worse than the raw model on any of {len(names)} validation sets (smallest margin "
-            f"{worst.margin:.4g}, {worst.name}), and the best on {ranked}, at outer step {best.step}; the search "
-            f"{ended}. This is a comparison on the rows at hand, not a certificate."
-        )
-    return SafenessReport(best is raw, best.step, sets, status)

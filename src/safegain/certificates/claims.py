@@ -1,8 +1,6 @@
 """The certificate as a part of fitting: which rows are set aside before anything sees them, and what they must show."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Real
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +8,12 @@ import numpy as np
 from safegain.certificates.bounded_losses import BoundedLoss, bounded_losses
 from safegain.certificates.power import fewest_rows, set_aside
 from safegain.data.labels import Labels
+from safegain.data.settings import Settings, check, is_number, setting
 from safegain.data.splits import drawn_from
 
 
-@dataclass(frozen=True)
-class Certify:
+@setting
+class Claims(Settings):
     """What the model must be shown to be before it replaces the reference.
 
     Parameters
@@ -37,22 +36,15 @@ class Certify:
     clip: float | None = None
 
     def __post_init__(self) -> None:
-        for name, must_be, fits in (
-            ("delta", "a number between 0 and 1", _is_number(self.delta) and 0 < self.delta < 1),
-            ("size", "a number of rows or a share of them", self.size is None or _is_number(self.size)),
-            (
-                "tolerance",
-                "a number, or one for each measure",
-                _is_number(self.tolerance) or isinstance(self.tolerance, Mapping),
-            ),
-            ("measures", "names of measures", isinstance(self.measures, str | BoundedLoss | Sequence | None)),
-            ("per_class", "true or false", isinstance(self.per_class, bool)),
-            ("per_group", "true or false", isinstance(self.per_group, bool)),
-            ("priors", "a share for each class", isinstance(self.priors, Mapping | None)),
-            ("clip", "a positive number", self.clip is None or (_is_number(self.clip) and self.clip > 0)),
-        ):
-            if not fits:
-                raise ValueError(f"certify: {name} must be {must_be}, got {getattr(self, name)!r}")
+        check(self, "delta", "be a number between 0 and 1", is_number(self.delta) and 0 < self.delta < 1)
+        check(self, "size", "be a number of rows or a share of them", self.size is None or is_number(self.size))
+        tolerance = is_number(self.tolerance) or isinstance(self.tolerance, Mapping)
+        check(self, "tolerance", "be a number, or one for each measure", tolerance)
+        check(self, "measures", "name measures", isinstance(self.measures, str | BoundedLoss | Sequence | None))
+        check(self, "per_class", "be True or False", isinstance(self.per_class, bool))
+        check(self, "per_group", "be True or False", isinstance(self.per_group, bool))
+        check(self, "priors", "be a share for each class", isinstance(self.priors, Mapping | None))
+        check(self, "clip", "be a positive number", self.clip is None or (is_number(self.clip) and self.clip > 0))
         if self.measures is not None:
             bounded_losses(self.measures, clip=1.0)  # are they known?
 
@@ -63,7 +55,7 @@ class Certify:
         rows = round(self.size * n_trusted) if isinstance(self.size, float) else self.size
         if not fewest_rows(self.delta) <= rows < n_trusted:
             raise ValueError(
-                f"certify: size={self.size} sets {rows} of {n_trusted} trusted rows aside; at level {self.delta:g} it "
+                f"certificate: size={self.size} sets {rows} of {n_trusted} trusted rows aside; at level {self.delta:g} it "
                 f"takes at least {fewest_rows(self.delta)}, and some must be left to learn from"
             )
         return rows
@@ -73,48 +65,23 @@ class Certify:
     ) -> np.ndarray:
         """A mask of the trusted rows that nothing may see before the certificate."""
         if self.per_group and groups is None:
-            raise ValueError("certify: per_group=True needs the group of every row: fit(X, y, trusted=..., groups=...)")
+            raise ValueError("certificate: per_group=True needs the group of every row: fit(X, y, trusted=..., groups=...)")
         n, fewest = labels.ranks.count(trusted.sum()), fewest_rows(self.delta)
         aside = drawn_from(trusted, labels, groups, self.n_rows(n) / n, random)
         drawn = labels.ranks.count(aside.sum())
         if drawn < fewest:  # small classes and groups give none, lest they lose their last row
             raise ValueError(
-                f"certify: only {drawn} of {n} trusted rows can be set aside, a share of each class and group; "
+                f"certificate: only {drawn} of {n} trusted rows can be set aside, a share of each class and group; "
                 f"level {self.delta:g} takes at least {fewest}: label more, or raise size"
             )
         return aside
 
     @classmethod
-    def of(cls, setting: "float | Certify | None") -> "Certify | None":
-        """What an estimator's argument `certify` says; a number is delta."""
-        return setting if setting is None or isinstance(setting, Certify) else cls(setting)
+    def of(cls, certificate: "float | Claims | None") -> "Claims | None":
+        """What an estimator's argument `certificate` says; a number is delta."""
+        return certificate if certificate is None or isinstance(certificate, Claims) else cls(certificate)
 
-    def settings(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """What `safegain.certify` is called with."""
         names = ("delta", "tolerance", "measures", "per_class", "priors", "clip")
         return {name: getattr(self, name) for name in names}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-class parameter_and_method:
-    """A method that has the name of a constructor argument: reading the attribute gives the method.
-
-    `PGSClassifier(certify=0.05)` and `fitted.certify(X, y)` are both what one would guess. The argument is kept in the
-    instance's dictionary, where `get_params` finds it.
-    """
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
-        self.__doc__ = method.__doc__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self.method if instance is None else self.method.__get__(instance)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        instance.__dict__[self.name] = value

@@ -86,7 +86,7 @@ def set_aside(
     rows = min(required_trusted(gain, discordance, delta, power), n_trusted // 2)
     if rows < fewest_rows(delta):
         raise ValueError(
-            f"certify: half of {n_trusted} trusted rows can never certify at level {delta:g}, which takes "
+            f"certificate: half of {n_trusted} trusted rows can never certify at level {delta:g}, which takes "
             f"{fewest_rows(delta)} rows; label more, or use the cross-fitted comparison, which sets none aside"
         )
     return rows

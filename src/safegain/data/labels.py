@@ -58,6 +58,10 @@ class Labels:
         others = regression_labels(self.given[~rows], self.ranks)
         return replace(self, mean=others.mean, scale=others.scale)
 
+    def in_own_units(self) -> "Labels":
+        """Numbers as the user wrote them, not standardised."""
+        return replace(self, mean=0.0, scale=1.0)
+
 
 def classification_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     """No label is NaN, None or pandas' NA; and -1 among integer classes, as in scikit-learn's semi-supervised

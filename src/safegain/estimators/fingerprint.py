@@ -5,41 +5,60 @@ The name does not depend on how rows are split: of their bits only sums are take
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import joblib
 import numpy as np
 import scipy.sparse
 import torch
 
+from safegain.data.any_rows import AnyRows
 from safegain.data.checks import check_trusted
 from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
 from safegain.data.ranks import Ranks
 from safegain.data.rows import as_source
+from safegain.data.settings import Settings
 
 DO_NOT_MATTER = {"checkpoint", "workspace", "callbacks", "verbose", "memory_budget"}  # to what a run ends with
 BLOCK_ROWS = 8192
 
 
-def name_of_run(estimator: Any, rows: Rows, labels: Labels, trusted: Any, groups: np.ndarray | None) -> str:
+def name_of_run(
+    settings: Mapping[str, Any], rows: Rows, labels: Labels, trusted: Any, groups: np.ndarray | None
+) -> str:
     """JSON, so that two names can be told apart setting by setting."""
-    settings = {key: value for key, value in estimator.get_params().items() if key not in DO_NOT_MATTER}
-    if isinstance(estimator.random_state, np.random.RandomState):
-        settings["random_state"] = "a generator"
-    if isinstance(estimator.model, torch.nn.Module):
-        weights = [p.detach().cpu().double().sum().item() for p in estimator.model.parameters()]
-        settings["model"] = (str(estimator.model), weights)
-    given = rows if not scipy.sparse.issparse(rows) else rows @ np.sqrt(np.arange(1, rows.shape[1] + 1))
+    told = dict(_told(settings))
     mask = np.zeros(len(labels), bool) if trusted is None else check_trusted(trusted, labels)
-    arrays = [given, labels.given if labels.codes is None else labels.codes, mask]
+    arrays = [labels.given if labels.codes is None else labels.codes, mask]
+    if isinstance(rows, AnyRows):
+        told["X"] = joblib.hash(rows.whole)
+    else:
+        dense = not scipy.sparse.issparse(rows)
+        arrays.insert(0, rows if dense else rows @ np.sqrt(np.arange(1, rows.shape[1] + 1)))
     if groups is not None:
         names = np.unique(np.concatenate(labels.ranks.gather(np.unique(groups))))
-        settings["groups"] = names.tolist()
+        told["groups"] = str(names.tolist())
         arrays.append(np.searchsorted(names, groups))
-    # Where a function or an object lies in memory is nobody's setting.
-    told = {key: re.sub(r" at 0x[0-9a-f]+", "", repr(value)) for key, value in settings.items()}
     return json.dumps({**told, "rows": _sums_of_bits(arrays, labels.ranks)}, sort_keys=True)
+
+
+def _told(settings: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """Every setting that matters as text, those of nested objects under the names that `set_params` takes."""
+    for name, value in settings.items():
+        if name in DO_NOT_MATTER:
+            continue
+        if isinstance(value, Settings):
+            yield within + name, type(value).__name__
+            yield from _told(value.get_params(deep=False), f"{within}{name}__")
+        elif isinstance(value, np.random.RandomState):
+            yield within + name, "a generator"
+        elif isinstance(value, torch.nn.Module):
+            weights = [p.detach().cpu().double().sum().item() for p in value.parameters()]
+            yield within + name, repr((str(value), weights))
+        else:  # where a function or an object lies in memory is nobody's setting
+            yield within + name, re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def _sums_of_bits(arrays: Sequence[Any], ranks: Ranks) -> list[int]:

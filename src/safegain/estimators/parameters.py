@@ -1,116 +1,85 @@
-"""The constructor arguments of both estimators, and what each of them may be."""
+"""The constructor arguments of both estimators, and how scikit-learn reaches into those that are objects."""
 
 import os
-from numbers import Integral, Real
-from typing import ClassVar
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from safegain.bilevel.engine import Engine
-from safegain.bilevel.engine_choice import ENGINES
-from safegain.bilevel.outer_loop import Callback
 from safegain.bilevel.safeness import Safeness
-from safegain.bilevel.settling import SOLVERS
-from safegain.certificates.claims import Certify
-from safegain.learners.recipe import Recipe
+from safegain.certificates.claims import Claims
+from safegain.data.settings import changed, refusing_misplaced
+from safegain.learners.base import Learner
+from safegain.learners.names import learner_of
+from safegain.search.base import Search
+from safegain.search.names import search_of
+from safegain.search.references import BEST, REFERENCES
 
 
-class PGSParameters(BaseEstimator):
+class Parameters(BaseEstimator):
+    _classifies: ClassVar[bool]
     _parameter_constraints: ClassVar[dict] = {
-        "reference": [StrOptions({"best", "raw", "raw+trusted", "trusted"})],
-        "certify": [Interval(Real, 0, 1, closed="neither"), Certify, None],
-        "n_hidden": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "scaling": [StrOptions({"auto", "column", "common", "none"})],
-        "solver": [StrOptions(set(SOLVERS))],
-        "n_inner": [Interval(Integral, 1, None, closed="left")],
-        "lr_inner": [Interval(Real, 0, None, closed="neither"), None],
-        "memory_budget": [Interval(Integral, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
-        "engine": [StrOptions(set(ENGINES)), Engine],
-        "n_outer": [Interval(Integral, 1, None, closed="left")],
-        "lr_outer": [Interval(Real, 0, None, closed="neither")],
+        "model": ["no_validation"],  # learner_of says more
+        "search": ["no_validation"],  # and search_of
+        "reference": [StrOptions({BEST, *REFERENCES})],
         "safeness": [Safeness, None],
-        "m": [Interval(Integral, 1, None, closed="left")],
-        "penalty_weight": [Interval(Real, 0, None, closed="left")],
-        "penalty": [StrOptions({"paper", "hinge"})],
-        "eps1": [Interval(Real, 0, None, closed="left"), None],
-        "eps2": [Interval(Real, 0, None, closed="left"), None],
+        "certificate": [Interval(Real, 0, 1, closed="neither"), Claims, None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "selection_fraction": [Interval(Real, 0, 1, closed="left"), None],
-        "recipe": [Recipe, None],
         "checkpoint": [str, os.PathLike, None],
-        "workspace": [str, os.PathLike, None],
-        "callbacks": [list, tuple, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
+    @refusing_misplaced
     def __init__(
         self,
-        model: str | torch.nn.Module = "auto",
+        model: Any = "auto",
         *,
-        search_space: str = "auto",
+        search: str | Search = "auto",
         reference: str = "best",
-        certify: float | Certify | None = None,
-        n_hidden: int = 100,
-        alpha: float = 1e-4,
-        scaling: str = "auto",
-        solver: str = "auto",
-        n_inner: int = 500,
-        lr_inner: float | None = None,
-        batch_size: int | None = None,
-        memory_budget: int = 2**29,
-        tol: float = 1e-7,
-        engine: str | Engine = "auto",
-        n_outer: int = 20,
-        lr_outer: float = 0.06,
         safeness: Safeness | None = None,
-        m: int = 3,
-        penalty_weight: float = 1.0,
-        penalty: str = "paper",
-        eps1: float | None = None,
-        eps2: float | None = None,
+        certificate: float | Claims | None = None,
         validation_fraction: float = 0.2,
-        selection_fraction: float | None = None,
-        recipe: Recipe | None = None,
         checkpoint: str | os.PathLike | None = None,
-        workspace: str | os.PathLike | None = None,
-        callbacks: list[Callback] | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.model = model
-        self.search_space = search_space
+        self.search = search
         self.reference = reference
-        self.certify = certify
-        self.n_hidden = n_hidden
-        self.alpha = alpha
-        self.scaling = scaling
-        self.solver = solver
-        self.n_inner = n_inner
-        self.lr_inner = lr_inner
-        self.batch_size = batch_size
-        self.memory_budget = memory_budget
-        self.tol = tol
-        self.engine = engine
-        self.n_outer = n_outer
-        self.lr_outer = lr_outer
         self.safeness = safeness
-        self.m = m
-        self.penalty_weight = penalty_weight
-        self.penalty = penalty
-        self.eps1 = eps1
-        self.eps2 = eps2
+        self.certificate = certificate
         self.validation_fraction = validation_fraction
-        self.selection_fraction = selection_fraction
-        self.recipe = recipe
         self.checkpoint = checkpoint
-        self.workspace = workspace
-        self.callbacks = callbacks
         self.verbose = verbose
         self.random_state = random_state
+
+    def set_params(self, **params: Any) -> Self:
+        """Set arguments, and with outer__inner the settings of a search, a learner or claims, also of a named one.
+
+        Settings are values: a new one takes the place of the old.
+        """
+        nested: dict[str, dict[str, Any]] = {}
+        for key in [key for key in params if key.partition("__")[0] in _OBJECTS and "__" in key]:
+            outer, _, inner = key.partition("__")
+            nested.setdefault(outer, {})[inner] = params.pop(key)
+        super().set_params(**params)
+        for name, values in nested.items():
+            setattr(self, name, changed(self._object(name), values))
+        return self
+
+    def _object(self, name: str) -> Any:
+        if name == "search":
+            return search_of(self.search)
+        if name == "certificate":
+            return Claims.of(self.certificate) or Claims()
+        return self.model if hasattr(self.model, "set_params") else self._learner
+
+    @property
+    def _learner(self) -> Learner:
+        return learner_of(self.model, classifies=self._classifies)
+
+
+_OBJECTS = ("model", "search", "certificate")

@@ -1,15 +1,13 @@
-"""A progress bar: it watches the outer loop, or the stages of a run without one, and is no part of them."""
-
-from typing import Any
+"""A progress bar: it watches the steps of a search, and is no part of it."""
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 
 class ProgressBar:
-    """Shows what is done, the time left, and the loss that ranks the iterates or the stage. Use it as a context."""
+    """Shows what is done, the time left, and the stage or the loss that ranks iterates. Use it as a context."""
 
-    def __init__(self, steps: int) -> None:
+    def __init__(self) -> None:
         self._bar = Progress(
             TextColumn("searching"),
             BarColumn(),
@@ -18,24 +16,19 @@ class ProgressBar:
             TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),  # standard output is for results
         )
-        self._task = self._bar.add_task("search", total=steps, note="")
+        self._task = self._bar.add_task("search", total=None, note="")
 
     def __enter__(self) -> "ProgressBar":
         self._bar.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:  # the steps that were needed have ended, which may be fewer than it seemed
+            task = self._bar.tasks[self._task]
+            total = min(task.completed + 1, task.total or 1)
+            self._bar.update(self._task, completed=total, total=total, note="")
         self._bar.stop()
 
-    def stage(self, name: str, done: int, total: int) -> None:
-        """A stage begins."""
-        self._bar.update(self._task, completed=done, total=total, note=name)
-
-    def ended(self) -> None:
-        """All stages that were needed have ended, which may be fewer than it seemed."""
-        done = self._bar.tasks[self._task].completed + 1
-        self._bar.update(self._task, completed=done, total=done, note="")
-
-    def __call__(self, record: dict[str, Any], _: object) -> None:
-        note = f"loss {record['rank_loss']:.4f}{'' if record['safe'] else ', not safe'}"
-        self._bar.update(self._task, completed=record["step"], note=note)
+    def watch(self, note: str, done: int, total: int) -> None:
+        """A step begins."""
+        self._bar.update(self._task, completed=done, total=total, note=note)

@@ -26,6 +26,7 @@ class Learner(Settings, ABC):
     takes_sparse: ClassVar[bool] = False
     takes_arrays: ClassVar[bool] = False  # rows of more than one dimension
     takes_anything: ClassVar[bool] = False  # rows as the user has them, frames and texts included
+    standardises: ClassVar[bool] = True  # numbers are brought to mean 0 and standard deviation 1 for it
     gives_probabilities: bool = True  # of a classifier
 
     @abstractmethod

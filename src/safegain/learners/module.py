@@ -5,7 +5,7 @@ from typing import ClassVar
 import torch
 
 from safegain.bilevel.models import Module as ModuleModel
-from safegain.bilevel.solver_choice import check_solver
+from safegain.bilevel.settling import check_solver
 from safegain.bilevel.solvers import Solver
 from safegain.data.inputs import fit_inputs
 from safegain.data.parts import Parts

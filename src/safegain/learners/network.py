@@ -1,7 +1,7 @@
 """The two-layer network as a learner: trained by the recipe, or by a solver that a search can walk back over."""
 
 from safegain.bilevel.models import TwoLayer
-from safegain.bilevel.solver_choice import check_solver
+from safegain.bilevel.settling import check_solver
 from safegain.bilevel.solvers import Solver
 from safegain.data.inputs import fit_inputs
 from safegain.data.parts import Parts

@@ -32,6 +32,7 @@ class Wrapped(Learner):
     features: Any = None
 
     takes_anything: ClassVar[bool] = True
+    standardises: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         fits = all(hasattr(self.estimator, name) for name in ("fit", "predict", "get_params"))

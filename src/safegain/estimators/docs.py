@@ -1,0 +1,65 @@
+"""What the docstrings of both estimators say of arguments and attributes."""
+
+PARAMETERS = """
+    Parameters
+    ----------
+    model : {{"auto", "network", "linear"}}, learner, torch.nn.Module or scikit-learn {kind}, default="auto"
+        What is trained; "auto" is {auto}. Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01),
+        Module(module, solver="adam"), Wrapped(estimator, features=...).
+    search : {{{searches}}} or Auto, Free or Structured, default="auto"
+        {search_words} "free" is the paper's: every weight and every label on its own; Free(n_outer=50) has its settings.
+    reference : {{"best", "raw", "raw+trusted", "trusted"}}, default="best"
+        What you would have had anyway, and what is handed back where nothing better is found: the model trained on
+        the weak labels, on weak and trusted labels, on the trusted labels alone, or the best of the three on trusted
+        rows held out.
+    safeness : Safeness or None, default=None
+        What "not worse" is to mean besides the comparison with the reference, for example PerClass() + PerGroup().
+        None is Bootstrap(3) for "free" and "structured", and nothing more for "auto".
+    certificate : float, Claims or None, default=None
+        Set trusted rows aside before anything sees them, and hand the new model back only if they show, at this
+        level, that it is not worse than the reference. `certify(X, y)` does it later, on fresh rows.
+    validation_fraction : float, default=0.2
+        Labelled rows that are held out and taken as trusted when `fit` is given no trusted rows.
+    checkpoint : path or None, default=None
+        A folder in which a fit keeps what it has trained, after every stage or outer step. A fit of the same rows with
+        the same settings goes on from there, with any number of processes, and ends with the same bits if that number
+        is the same; when it ends well, the checkpoint is removed.
+    verbose : int, default=0
+        1 shows a progress bar with the time left.
+    random_state : int, RandomState or None, default=None
+        Everything random follows from it, and so does every `random_state=None` of an estimator of yours.
+
+    Attributes
+    ----------
+    model_, reference_model_ : TrainedModel or TrainedEstimator
+        The model that predicts, and its reference; one and the same after a fall back. `model_.estimator` is the
+        fitted estimator of yours.
+    reference_ : str
+        Which rows the reference was trained on.
+    references_ : dict
+        Every reference that was trained, by its name: "raw", "raw+trusted", "trusted".
+    comparison_ : DataFrame
+        References and "new" model on trusted rows kept to compare them, before a last training takes those rows in; a
+        new model that was refused is there too. One line for each row and model, and none where trusted rows are too
+        few. Columns: row (its number in the X of `fit`, counted on over the processes in their order), model, {columns}
+    certificate_ : Certificate or None
+        What the rows that were set aside say.
+    sample_weight_ : ndarray (n,)
+        How far each row is trusted; 1 for trusted rows.
+    {labels}
+    corrected_labels_ : ndarray (n,)
+        What each label should have been.
+    safeness_ : SafenessReport
+        For each validation set its name, the reference's loss, the new loss and the margin; `status` is the outcome as
+        a sentence.
+    history_ : list of dict
+        For each outer step: objective, margins, rank_loss, safe, violation, seconds, and what the engine
+        reports.{history}
+    n_iter_ : int
+        Length of the history, less the start of an outer loop.
+    trusted_, held_out_, set_aside_ : ndarray (n,) of bool
+        The rows that were taken as trusted; those of them that were kept from the search, to compare what it finds;
+        those that were kept from everything, for the certificate.
+    record_ : Record
+        All of this as one value, from which `safegain.save` writes a run folder.
+    """

@@ -1,0 +1,100 @@
+"""The rows that a user hands over, checked and put in order."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+import torch
+from sklearn.utils.validation import validate_data
+from torch.utils.data import Dataset
+
+from safegain.data.any_rows import AnyRows
+from safegain.data.design import BLOCK_ROWS
+from safegain.data.inputs import Rows
+from safegain.data.parquet import ParquetRows
+from safegain.data.rows import ArrayRows, DatasetRows, RowSource, as_source
+from safegain.learners.base import Learner
+
+
+def rows_for(learner: Learner, estimator: Any, X: Any, *, reset: bool) -> Rows:
+    """As the learner takes them."""
+    if learner.takes_anything:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return AnyRows.of(X)
+    sparse, arrays = learner.takes_sparse, learner.takes_arrays
+    return check_rows(estimator, X, reset=reset, sparse=sparse, allow_nd=arrays, sources=True)
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: bool, sources: bool = False) -> Rows:
+    """Two-dimensional floating rows (more dimensions for a module), finite, with the columns seen in fit.
+
+    Rows that may not fit in memory stay where they are, for an estimator that takes `sources`: a memory-mapped array,
+    ParquetRows, a Dataset. Of those, scikit-learn sees the first.
+    """
+    if isinstance(X, Dataset | RowSource) and not sources:
+        raise ValueError(f"X: {type(estimator).__name__} takes rows in memory, got {type(X).__name__}; pass an array")
+    if isinstance(X, Dataset):
+        if not hasattr(X, "__len__"):
+            raise ValueError(f"X: {type(X).__name__} has no length; rows are read by number, so give it a __len__")
+        X = DatasetRows(X)
+    if isinstance(X, torch.Tensor):
+        X = X.detach().cpu().numpy()
+    if scipy.sparse.issparse(X) and not sparse:
+        if "model" in estimator.get_params(deep=False):
+            raise ValueError(
+                f"X: sparse rows need a linear model, got model={estimator.model!r}; use model='linear', or hand over "
+                "X.toarray()"
+            )
+        raise ValueError(f"X: {type(estimator).__name__} takes no sparse rows; hand over X.toarray()")
+    stays = isinstance(X, RowSource) or (sources and isinstance(X, np.memmap))
+    try:
+        checked = validate_data(
+            estimator,
+            _first_row(X) if stays else X,
+            reset=reset,
+            accept_sparse="csr" if sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            allow_nd=allow_nd,
+        )
+    except ValueError as error:
+        raise ValueError(f"X: {error}") from None
+    checked = X if stays else checked
+    _check_finite(checked, getattr(estimator, "feature_names_in_", None))
+    if scipy.sparse.issparse(checked):
+        return scipy.sparse.csr_array(checked)
+    # Whole numbers in a file become floats block by block; a float array is taken as it is.
+    return ArrayRows(checked) if stays and checked.dtype not in (np.float32, np.float64) else checked
+
+
+def _first_row(X: np.memmap | RowSource) -> Any:
+    if isinstance(X, ParquetRows):  # names and number of columns are all there is to see before a pass
+        return pd.DataFrame(np.zeros((min(len(X), 1), X.shape[1]), dtype=X.dtype), columns=X.columns)
+    return np.asarray(X[:1])
+
+
+def _check_finite(X: Rows, names: np.ndarray | None) -> None:
+    if scipy.sparse.issparse(X):
+        counts = _not_finite(X.data, X.indices, X.shape[1])
+    else:
+        counts = sum(map(_not_finite, as_source(X).blocks(BLOCK_ROWS)))
+    if not np.any(counts):
+        return
+    column = int(np.flatnonzero(counts.any(axis=0))[0])
+    label = f"column {column}" if names is None else f"column {names[column]!r}"
+    raise ValueError(
+        f"X: {label} holds {counts[0, column]} NaN and {counts[1, column]} inf; fill them, for example with "
+        "sklearn.impute.SimpleImputer, or drop the rows"
+    )
+
+
+def _not_finite(values: np.ndarray, columns: np.ndarray | None = None, n_columns: int = 0) -> Any:
+    """How many NaN and inf each column has  # (2, d); 0 where there are none. `columns` are those of sparse values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()) or np.isfinite(values).all():  # the sum is cheap, and may overflow
+            return 0
+    bad = np.stack([np.isnan(values), np.isinf(values)])
+    if columns is None:
+        return bad.reshape(2, len(values), -1).sum(axis=1)
+    return np.stack([np.bincount(columns, each, minlength=n_columns) for each in bad]).astype(int)

@@ -1,0 +1,48 @@
+"""The default road: evidence, posterior, a learner on it, and a contest with what the user would have had."""
+
+from typing import ClassVar
+
+from safegain.data.settings import check, is_share, setting
+from safegain.evidence.kernel import many_rows
+from safegain.learners.base import Differentiable, Learner
+from safegain.search.base import Search
+from safegain.search.curve_road import curve_road
+from safegain.search.outcome import Outcome
+from safegain.search.problem import Problem
+from safegain.search.refit_road import refit_road
+
+
+@setting
+class Auto(Search):
+    """Takes every learner. Classes: the posterior of each row's class, from kernel evidence and a noise matrix. Numbers:
+    weights and shifts as a curve of the residuals. The learner is trained on them and compared with the references.
+
+    Parameters
+    ----------
+    held_out : share of the trusted rows kept to compare models on. With fewer than 20 of them there is no contest, and
+        the reference is handed back.
+    """
+
+    held_out: float = 0.5
+
+    name: ClassVar[str] = "auto"
+
+    def __post_init__(self) -> None:
+        check(self, "held_out", "be a share of at least 0 and below 1", is_share(self.held_out))
+
+    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int) -> None:
+        if n_processes > 1:
+            raise ValueError(
+                f"search: 'auto' keeps all rows in one process, and this is one of {n_processes} of a process group; use "
+                "search='free' in all of them, or fit outside of the group"
+            )
+
+    def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
+        if not isinstance(learner, Differentiable):
+            return False
+        return many_rows(n) and (learner.linear or learner.by_recipe(classifies=classifies))
+
+    def run(self, problem: Problem) -> Outcome:
+        if problem.parts.classes is None and isinstance(problem.learner, Differentiable):
+            return curve_road(problem)
+        return refit_road(problem, self.held_out)

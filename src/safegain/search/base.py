@@ -1,0 +1,54 @@
+"""What a search is: settings, a check of what it is asked, and `run(problem) -> Outcome`."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from safegain.data.inputs import Rows
+from safegain.data.rows import RowSource
+from safegain.data.settings import Settings
+from safegain.data.storage import IN_MEMORY, Storage
+from safegain.learners.base import Differentiable, Learner
+from safegain.search.outcome import Outcome
+from safegain.search.problem import Problem
+
+
+class Search(Settings, ABC):
+    held_out: float  # share of the trusted rows that judge what is found
+    name: ClassVar[str]
+
+    @property
+    def storage(self) -> Storage:
+        """Of what is learned of every row."""
+        return IN_MEMORY
+
+    @abstractmethod
+    def run(self, problem: Problem) -> Outcome: ...
+
+    @abstractmethod
+    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int) -> None:
+        """A ValueError where the search cannot work with this learner, task or number of processes."""
+
+    def check_rows(self, learner: Learner, rows: Rows) -> Rows:
+        """The rows as the search reads them; a ValueError where it cannot."""
+        if isinstance(rows, RowSource):
+            raise ValueError(
+                f"search: {self.name!r} takes rows in memory; use search='free', which streams them, or hand over an "
+                "array of floats"
+            )
+        return rows
+
+    @abstractmethod
+    def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
+        """Whether n weak rows are only ever read in blocks, or some at a time."""
+
+    def check_size(self, n: int) -> None:  # noqa: B027 - most settings go with any number
+        """A ValueError where a setting does not go with n weak rows."""
+
+
+def differentiable(search: Search, learner: Learner) -> Differentiable:
+    if not isinstance(learner, Differentiable):
+        raise ValueError(
+            f"search: {type(search).__name__} follows derivatives, and {type(learner).__name__} has none; use "
+            "search='auto', or a model of 'network', 'linear' or a torch.nn.Module"
+        )
+    return learner

@@ -1,0 +1,102 @@
+"""The paper's search: every weight and every label on its own, by hypergradients."""
+
+import os
+from typing import ClassVar
+
+import numpy as np
+
+from safegain.bilevel.engine_choice import walks_back
+from safegain.bilevel.free_space import FreeSpace
+from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.search_space import Point
+from safegain.bilevel.semi_supervised import with_predictions
+from safegain.bilevel.solvers import Descent
+from safegain.data.inputs import Rows
+from safegain.data.parquet import ParquetRows
+from safegain.data.rows import ArrayRows, RowSource
+from safegain.data.settings import check, setting
+from safegain.data.storage import Storage
+from safegain.learners.base import Learner
+from safegain.search.base import differentiable
+from safegain.search.outer_search import Budget, OuterSearch, Raw
+from safegain.search.problem import Problem
+
+
+@setting
+class Free(OuterSearch):
+    """The paper's search space. For differentiable learners: network, linear, torch modules.
+
+    Rows may be larger than memory, and may be split over several processes.
+
+    Parameters
+    ----------
+    n_outer : outer steps L
+    lr_outer : learning rate of the outer Adam
+    engine : how hypergradients are computed: "auto", "cholesky", "cg", "neumann", "unrolled", "truncated", or an
+        object such as ConjugateGradient(damping=0.01). "auto" is "unrolled" after a descent; otherwise "cg", but
+        "cholesky" after "closed-form" and for a network of at most 1,500 parameters. "truncated" walks back over the
+        last tenth of the steps.
+    penalty : "paper" adds penalty_weight * max_i [L_i - c_i] to the objective, "hinge" only its positive part
+    penalty_weight : the paper's lambda
+    eps1 : least total weight, sum w >= eps1, in rows; None is a tenth of the weak rows
+    eps2 : classes: largest mean probability moved away from the given labels, None is 1, no limit; numbers: largest
+        Euclidean norm of the label shifts, in the units of y, None is one standard deviation of y in every row
+    held_out : share of the trusted rows kept from the search, to rank its iterates; none are kept if these are fewer
+        than 20
+    callbacks : functions of the record and the iterate of every outer step; one that returns True ends the search.
+        They are not called again for steps that a checkpoint had.
+    workspace : a folder for files in which w, Q, their moments and their gradient are kept, mapped into memory: for
+        more rows than memory holds. They have no names and are gone when they are no longer used.
+    """
+
+    workspace: str | os.PathLike | None = None
+
+    name: ClassVar[str] = "free"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known = self.workspace is None or isinstance(self.workspace, str | os.PathLike)
+        check(self, "workspace", "be a folder or None", known)
+
+    @property
+    def storage(self) -> Storage:
+        return Storage(self.workspace)
+
+    def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
+        return differentiable(self, learner).linear
+
+    def check_rows(self, learner: Learner, rows: Rows) -> Rows:
+        """Rows that stay where they are can be read in blocks or batches, and in no other way."""
+        own = differentiable(self, learner)
+        batched = isinstance(own.solver, Descent) and own.solver.batch_size is not None
+        if isinstance(rows, np.memmap) and batched and not own.linear:
+            return ArrayRows(rows)  # a network reads batches from a file, and all rows of an array in memory
+        if not isinstance(rows, RowSource) or own.linear:
+            return rows
+        if isinstance(rows, ParquetRows):
+            raise ValueError(
+                "X: ParquetRows are streamed from first to last, for model='linear'; a network visits rows in random "
+                "order: hand over an array, a memory-mapped one, or a torch Dataset"
+            )
+        if not walks_back(own.solver or "gd", self.engine):
+            raise ValueError(
+                "solver, engine: a network whose rows are streamed needs a descent and its steps walked back; give a "
+                "Descent as solver, and engine 'unrolled' or 'truncated'"
+            )
+        if not batched:
+            raise ValueError(
+                "batch_size: must be given for a network whose rows are streamed, for example "
+                "solver=Descent(batch_size=256)"
+            )
+        return rows
+
+    def space(self, problem: Problem, raw: Raw, budget: Budget) -> tuple[FreeSpace, LowerLevel, Point, bool]:
+        parts, point = problem.parts, raw.point
+        settings = {"ranks": parts.ranks, "storage": self.storage}
+        if raw.every_row:
+            given = None if parts.classes is None else parts.weak.y
+            return FreeSpace(point, budget.eps1, budget.eps2, given, **settings), raw.lower, point, True
+        labelled = parts.labelled
+        lower, Q = with_predictions(raw.lower, point.Q, labelled, raw.outputs)
+        free = FreeSpace(Point(point.w, Q), budget.eps1, budget.eps2, free=~labelled, **settings)
+        return free, lower, Point(labelled.to(Q.dtype), Q), False
