@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from safegain.baselines.consistency import Averaged, Consistency, ramp_up
+from safegain.baselines.consistency import ConsistencyLoss, TeacherLoss, ramp_up
 from safegain.learners.recipe import draw
 from tests.baselines.samples import generator, material, network
 
@@ -21,13 +21,13 @@ def test_consistency_ramp():
 def test_pi_model_compares_two_noisy_passes():
     of = material(unlabelled=20)
     rows = of.labelled[:8]
-    still = Consistency(network(of, dropout=0.0), of, generator(), weight=100.0)
+    still = ConsistencyLoss(network(of, dropout=0.0), of, generator(), weight=100.0)
     still.noise = 0.0
     plain = cross_entropy(still.network(of.X[rows]), of.y[rows])
     assert still.loss(rows, 1.0).item() == pytest.approx(plain.item())  # two equal passes agree
-    shaken = Consistency(network(of), of, generator(5), weight=3.0)
+    shaken = ConsistencyLoss(network(of), of, generator(5), weight=3.0)
     total = shaken.loss(rows, 1.0)
-    again = Consistency(network(of), of, generator(5), weight=3.0)
+    again = ConsistencyLoss(network(of), of, generator(5), weight=3.0)
     both = torch.cat([rows, draw(of.unlabelled, 8, again.generator)])
     z, other = again.noisy(again.network, both), again.noisy(again.network, both)
     distance = (torch.softmax(z, dim=1) - torch.softmax(other, dim=1)).square().mean()
@@ -37,7 +37,7 @@ def test_pi_model_compares_two_noisy_passes():
     (cross_entropy(z[:8], of.y[rows]) + 3 * distance).backward()
     assert torch.allclose(shaken.network.U.grad, again.network.U.grad)  # through both passes
     # A teacher's pass is a target: nothing flows into it.
-    taught = Averaged(network(of), of, generator(5), weight=3.0, decay=0.9)
+    taught = TeacherLoss(network(of), of, generator(5), weight=3.0, decay=0.9)
     taught.loss(rows, 1.0).backward()
     assert all(part.grad is None for part in taught.teacher.parameters())
     assert not torch.allclose(taught.network.U.grad, shaken.network.U.grad)
@@ -46,7 +46,7 @@ def test_pi_model_compares_two_noisy_passes():
 def test_mean_teacher_is_the_running_average():
     of = material()
     net = network(of)
-    objective = Averaged(net, of, generator(), weight=1.0, decay=0.7)
+    objective = TeacherLoss(net, of, generator(), weight=1.0, decay=0.7)
     past = [deepcopy(net.U.detach())]
     for step in range(1, 8):
         with torch.no_grad():
@@ -61,7 +61,7 @@ def test_mean_teacher_is_the_running_average():
     assert objective.judged is objective.teacher
     assert torch.equal(net.U, past[-1])
     # While young it is the plain mean: with steps 1 and 2 only, (start + first + second) / 3.
-    young = Averaged(network(of), of, generator(), weight=1.0, decay=0.999)
+    young = TeacherLoss(network(of), of, generator(), weight=1.0, decay=0.999)
     start = young.network.U.detach().clone()
     for _ in range(2):
         with torch.no_grad():

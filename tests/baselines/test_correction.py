@@ -1,6 +1,6 @@
-"""Corrected labels are what a correcting classifier trains on."""
+"""CorrectedLoss labels are what a correcting classifier trains on."""
 
-from safegain.baselines.nearest import NearestNeighbour
+from safegain.baselines.neighbour import NearestNeighbour
 from safegain.learners.recipe import Recipe
 from tests.baselines.samples import digits
 

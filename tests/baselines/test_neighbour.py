@@ -5,7 +5,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from safegain.baselines.nearest import NearestNeighbour
+from safegain.baselines.neighbour import NearestNeighbour
 from tests.baselines.samples import SHORT, digits
 
 

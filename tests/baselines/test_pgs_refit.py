@@ -10,7 +10,7 @@ import torch
 
 from safegain import PGSClassifier
 from safegain import baselines as methods
-from safegain.baselines.pgs_refit import Weighted, candidates
+from safegain.baselines.pgs_refit import WeightedLoss, candidates
 from safegain.bilevel.search_space import Point
 from safegain.learners.recipe import Recipe
 from tests.baselines.samples import SHORT, generator, material, network, noisy_digits
@@ -25,7 +25,7 @@ def test_weighted_objective_by_hand_and_candidates():
         torch.softmax(torch.randn(60, 3, generator=generator()), 1).double(),
     )
     w[3] = 0
-    objective = Weighted(network(of, dropout=0.0), of, generator(), weights=w, targets=Q)
+    objective = WeightedLoss(network(of, dropout=0.0), of, generator(), weights=w, targets=Q)
     assert objective.rows.tolist() == [i for i in range(60) if i != 3]
     rows = torch.arange(5)
     log_p = torch.log_softmax(objective.network(of.X[rows]), dim=1)

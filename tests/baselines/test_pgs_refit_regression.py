@@ -5,14 +5,14 @@ from sklearn.datasets import make_regression
 from sklearn.linear_model import LinearRegression
 
 from safegain import baselines as methods
-from safegain.baselines.base import Weak
-from safegain.baselines.pgs_refit_linear import FIRM, Candidate, best_candidate
+from safegain.baselines.base import WeakData
+from safegain.baselines.pgs_refit_regression import FIRM, Candidate, best_candidate
 
 
 def test_linear_baseline_is_left_only_for_a_firm_gain():
     random = np.random.RandomState(0)
     X = random.randn(200, 1)
-    weak = Weak.__new__(Weak)
+    weak = WeakData.__new__(WeakData)
     weak.held = np.arange(200) >= 150
     weak.labels = type("labels", (), {"numbers": X[:, 0] + 0.1 * random.randn(200)})()
     baseline = Candidate(np.ones(200), np.where(weak.held, weak.labels.numbers, X[:, 0] + 1))

@@ -8,8 +8,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVR
 
-from safegain.baselines import linear
-from safegain.baselines.linear import RANSAC, SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor, self_trained
+from safegain.baselines import regression
+from safegain.baselines.regression import (
+    RANSAC,
+    SVR,
+    BaselineRegressor,
+    Huber,
+    SelfLS,
+    TrustedOnlyRegressor,
+    self_trained,
+)
 from tests.baselines.samples import diabetes
 
 
@@ -63,7 +71,7 @@ def test_robust_losses_are_scikit_learns_with_settings_chosen_on_held_out_rows(m
 def test_self_training_by_hand(monkeypatch):
     # Rows in pairs +-u have mean 0: theta = (sum x y) / (sum x^2 + penalty). The innermost pair is the surest one here,
     # and every label is 2 u.
-    monkeypatch.setattr(linear, "bagged", lambda X, y, U, penalty, random: (2 * U[:, 0], U[:, 0] ** 2))
+    monkeypatch.setattr(regression, "bagged", lambda X, y, U, penalty, random: (2 * U[:, 0], U[:, 0] ** 2))
     sizes = np.random.default_rng(0).permutation(np.arange(1.0, 11.0))
     U = np.concatenate([sizes, -sizes])[:, None]
     X, y, square, product, penalty = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), 2.0, 2.0, 3.0
@@ -80,13 +88,13 @@ def test_an_ensemble_on_bootstrap_samples_varies_as_theory_has_it():
     rng = np.random.default_rng(0)
     X, U = rng.normal(size=(400, 3)), 3 * rng.normal(size=(200, 3))
     y = X @ [1.0, -2.0, 0.5] + rng.normal(size=400)
-    mean, variance = linear.bagged(X, y, U, 1e-8, np.random.RandomState(0))
+    mean, variance = regression.bagged(X, y, U, 1e-8, np.random.RandomState(0))
     model = LinearRegression().fit(X, y)
     A, B = np.column_stack([X, np.ones(400)]), np.column_stack([U, np.ones(200)])
     expected = np.var(y - model.predict(X)) * np.einsum("ij,jk,ik->i", B, np.linalg.inv(A.T @ A), B)
     assert np.corrcoef(variance, expected)[0, 1] > 0.8
     assert variance.mean() == pytest.approx(expected.mean(), rel=0.4)
-    np.testing.assert_allclose(mean, model.predict(U), atol=4 * np.sqrt(expected.max() / linear.N_BOOTSTRAP))
+    np.testing.assert_allclose(mean, model.predict(U), atol=4 * np.sqrt(expected.max() / regression.N_BOOTSTRAP))
     assert np.abs(mean - model.predict(U)).max() > 1e-3  # or self-training would change nothing
 
 
@@ -100,7 +108,7 @@ def test_held_out_rows_choose_the_rounds_of_self_training(monkeypatch):
     def constants(X, y, U, penalty, random):
         yield from (DummyRegressor(strategy="constant", constant=value).fit(X, y) for value in (5.0, 0.0, 7.0))
 
-    monkeypatch.setattr(linear, "self_trained", constants)
+    monkeypatch.setattr(regression, "self_trained", constants)
     X, y, trusted = diabetes(share_wrong=0)
     y[~trusted & (np.arange(len(y)) > 40)] = np.nan
     model = SelfLS(random_state=0).fit(X, y, trusted=trusted)

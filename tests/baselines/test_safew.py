@@ -6,9 +6,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
-from safegain.baselines.linear import SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor
+from safegain.baselines.baseline import BaselineClassifier, TrustedOnlyClassifier
+from safegain.baselines.regression import SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor
 from safegain.baselines.safew import SafeWClassifier, SafeWRegressor, ordered_weights, safest_average, safest_vote
-from safegain.baselines.supervised import BaselineClassifier, TrustedOnlyClassifier
 from safegain.learners.recipe import Recipe
 from tests.baselines.samples import SHORT, SHORTEST, diabetes, digits
 

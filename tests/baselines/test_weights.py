@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from safegain.baselines.reweighting import MetaWeighted, Reweighted, gradient, mean_of, parameters_of, row_tangents
+from safegain.baselines.weights import LookAheadLoss, MetaWeightLoss, gradient, mean_of, parameters_of, row_tangents
 from tests.baselines.samples import generator, material, network
 
 
@@ -24,7 +24,7 @@ def test_row_tangents_against_the_gradient_of_each_row():
 def test_learning_to_reweight_takes_the_rows_that_help_in_one_step():
     of = material()
     net = network(of, dropout=0.0)
-    objective = Reweighted(net, of, generator())
+    objective = LookAheadLoss(net, of, generator())
     X, y, Xg, yg = of.X[:12], of.y[:12].clone(), of.X[40:], of.y[40:]
     y[:6] = (y[:6] + 1) % 3
     found = objective.weigh(X, y, Xg, yg)
@@ -48,7 +48,7 @@ def test_learning_to_reweight_takes_the_rows_that_help_in_one_step():
 def test_meta_weight_net_moves_against_the_derivative_through_the_step():
     of = material()
     net, random_state = network(of, dropout=0.0), torch.get_rng_state()
-    objective = MetaWeighted(net, of, generator(), rate=0.3)
+    objective = MetaWeightLoss(net, of, generator(), rate=0.3)
     assert torch.equal(torch.get_rng_state(), random_state)
     X, y, Xg, yg = of.X[:12], of.y[:12], of.X[40:], of.y[40:]
     meta = deepcopy(objective.meta)

@@ -18,7 +18,7 @@ from safegain.learners.recipe import CrossEntropy, Material, Network, Objective,
 VALIDATION_FRACTION = 0.2  # of the labelled rows, taken as trusted where none is named
 
 
-class Weak:
+class WeakData:
     """A user's rows, checked: labels, which rows are trusted, and which of those are held out.
 
     With the same whole number as random_state and the same trusted rows, every method and PGS hold out the same ones.
@@ -57,7 +57,7 @@ class Method(BaseEstimator, ABC):
                 raise ValueError(f"selection_fraction: must lie in [0, 1), got {self.selection_fraction}")
             random = check_random_state(self.random_state)
             rows = check_rows(self, X, reset=True, sparse=False, allow_nd=False)
-            weak = Weak(rows, self._labels_of(y), trusted, self.selection_fraction, random)
+            weak = WeakData(rows, self._labels_of(y), trusted, self.selection_fraction, random)
             self.trusted_, self.held_out_ = weak.trusted, weak.held
             self._fit(weak, random)
         return self
@@ -70,7 +70,7 @@ class Method(BaseEstimator, ABC):
     def _labels_of(self, y: Any) -> Labels: ...
 
     @abstractmethod
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None: ...
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None: ...
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
@@ -116,7 +116,7 @@ class NetworkClassifier(MethodClassifier):
         """What the method adds; nothing, unless it says so."""
         return CrossEntropy(network, material, generator)
 
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         generator = torch.Generator().manual_seed(random.randint(2**31))
         self.inputs_ = fit_inputs(weak.rows[~weak.held], model="mlp", scaling="auto")
         material = to_material(weak, self.inputs_)
@@ -135,7 +135,7 @@ def seed_of(random_state: Any, random: np.random.RandomState) -> int:
     return int(random_state) if isinstance(random_state, int | np.integer) else random.randint(2**31)
 
 
-def to_material(weak: Weak, inputs: Inputs) -> Material:
+def to_material(weak: WeakData, inputs: Inputs) -> Material:
     assert weak.labels.classes is not None
     y, kept, held = torch.from_numpy(weak.labels.numbers), ~weak.held, weak.held
     return Material(

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from safegain.baselines.base import Weak, fresh, to_material
-from safegain.baselines.correcting import CorrectingClassifier
+from safegain.baselines.base import WeakData, fresh, to_material
+from safegain.baselines.correction import CorrectingClassifier
 from safegain.data.inputs import fit_inputs
 from safegain.learners.recipe import CrossEntropy, Material, Recipe, train
 
@@ -31,7 +31,7 @@ class CleanlabClassifier(CorrectingClassifier):
     corrected_labels_ : (n,) labels as given, but the likeliest class for the issues
     """
 
-    def _corrected(self, weak: Weak, random: np.random.RandomState) -> np.ndarray:
+    def _corrected(self, weak: WeakData, random: np.random.RandomState) -> np.ndarray:
         find_label_issues = _finder()
         if not weak.labels.labelled.all():
             bare = int(np.flatnonzero(~weak.labels.labelled)[0])

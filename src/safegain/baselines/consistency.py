@@ -24,7 +24,7 @@ def ramp_up(progress: float) -> float:
     return exp(-5 * (1 - min(progress / RAMP, 1)) ** 2)
 
 
-class Consistency(Objective):
+class ConsistencyLoss(Objective):
     def __init__(self, network: Network, material: Material, generator: torch.Generator, *, weight: float) -> None:
         super().__init__(network, material, generator)
         self.weight = weight
@@ -45,7 +45,7 @@ class Consistency(Objective):
         return cross_entropy(z[: len(rows)], self.material.y[rows]) + self.weight * ramp_up(progress) * distance
 
 
-class Averaged(Consistency):
+class TeacherLoss(ConsistencyLoss):
     def __init__(
         self, network: Network, material: Material, generator: torch.Generator, *, weight: float, decay: float
     ) -> None:
@@ -82,7 +82,7 @@ class PiModel(NetworkClassifier):
         self.random_state = random_state
 
     def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
-        return Consistency(network, material, generator, weight=self.consistency)
+        return ConsistencyLoss(network, material, generator, weight=self.consistency)
 
 
 class MeanTeacher(NetworkClassifier):
@@ -106,4 +106,4 @@ class MeanTeacher(NetworkClassifier):
     def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
         if not 0 <= self.decay < 1:
             raise ValueError(f"decay: must lie in [0, 1), got {self.decay}")
-        return Averaged(network, material, generator, weight=self.consistency, decay=self.decay)
+        return TeacherLoss(network, material, generator, weight=self.consistency, decay=self.decay)

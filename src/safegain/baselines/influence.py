@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot
 
-from safegain.baselines.base import Weak
-from safegain.baselines.correcting import CorrectingClassifier
+from safegain.baselines.base import WeakData
+from safegain.baselines.correction import CorrectingClassifier
 from safegain.bilevel.hypergradient import ConjugateGradient, Hypergradient
 from safegain.bilevel.losses import CrossEntropy
 from safegain.bilevel.lower import LowerLevel
@@ -106,7 +106,7 @@ class InfluenceFunction(CorrectingClassifier):
         self.selection_fraction = selection_fraction
         self.random_state = random_state
 
-    def _corrected(self, weak: Weak, random: np.random.RandomState) -> np.ndarray:
+    def _corrected(self, weak: WeakData, random: np.random.RandomState) -> np.ndarray:
         if not (self.alpha > 0 and self.tol > 0):
             raise ValueError(f"alpha, tol: must be positive, got {self.alpha} and {self.tol}")
         inputs = fit_inputs(weak.rows[~weak.held], model="softmax", scaling="auto")
@@ -129,7 +129,7 @@ class Correction:
     loss: float  # of the regression on these labels, on the rows that judge
 
 
-def corrected(regression: Regression, y: np.ndarray, trusted: np.ndarray, weak: Weak) -> Correction:
+def corrected(regression: Regression, y: np.ndarray, trusted: np.ndarray, weak: WeakData) -> Correction:
     """The correction of labels y of the regression's rows; of its extents, the one with the least held-out loss."""
     solution = regression.fit(y)
     found = regression.influences(solution, y, regression.X[trusted], y[trusted])

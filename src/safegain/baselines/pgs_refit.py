@@ -15,7 +15,7 @@ from sklearn.base import clone
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from safegain.baselines.base import NetworkClassifier, Weak, fresh, seed_of, to_material
+from safegain.baselines.base import NetworkClassifier, WeakData, fresh, seed_of, to_material
 from safegain.bilevel.measures import calibrated_log_loss
 from safegain.bilevel.search_space import Point
 from safegain.estimators.classes import PGSClassifier
@@ -25,7 +25,7 @@ POWERS = (1, 2)  # of the weights; a search of few steps tells rows apart but do
 SHARES = (1.0, 0.3)  # of the weight of rows without a label
 
 
-class Weighted(Objective):
+class WeightedLoss(Objective):
     """sum_i w_i l(z_i, q_i), with rows of weight zero left out."""
 
     def __init__(
@@ -72,7 +72,7 @@ class PGSRefit(NetworkClassifier):
         self.selection_fraction = selection_fraction
         self.random_state = random_state
 
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         usual = PGSClassifier(
             "mlp", search_space="free", reference="raw", n_inner=35, lr_inner=1.0, n_outer=8, lr_outer=0.1
         )
@@ -98,7 +98,7 @@ class PGSRefit(NetworkClassifier):
         allowed, least = judged(self.fitted_, material)
         for weights, targets in candidates(material, last):
             start = fresh(material, recipe, generator)
-            network = train(Weighted(start, material, generator, weights=weights, targets=targets), recipe)
+            network = train(WeightedLoss(start, material, generator, weights=weights, targets=targets), recipe)
             mistakes, loss = judged(network, material)
             if mistakes <= allowed and loss < least:
                 self.fitted_, least = network, loss
@@ -113,7 +113,7 @@ def judged(network: Network, material: Material) -> tuple[float, float]:
     return float(mistakes), calibrated_log_loss(z, material.y_held)
 
 
-def searched(search: Any, weak: Weak, selection_fraction: float, seed: int) -> tuple[Any, Point]:
+def searched(search: Any, weak: WeakData, selection_fraction: float, seed: int) -> tuple[Any, Point]:
     """The fitted search and its last iterate, which has told the rows apart best."""
     points: list[Point] = []
     search = clone(search).set_params(selection_fraction=selection_fraction, random_state=seed)

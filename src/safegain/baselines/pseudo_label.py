@@ -16,7 +16,7 @@ def rise(progress: float) -> float:
     return min(max((progress - BEGIN) / (END - BEGIN), 0.0), 1.0)
 
 
-class PseudoLabelled(Objective):
+class PseudoLabelLoss(Objective):
     def __init__(self, network: Network, material: Material, generator: torch.Generator, *, weight: float) -> None:
         super().__init__(network, material, generator)
         self.weight = weight
@@ -48,4 +48,4 @@ class PseudoLabel(NetworkClassifier):
         self.random_state = random_state
 
     def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
-        return PseudoLabelled(network, material, generator, weight=self.weight)
+        return PseudoLabelLoss(network, material, generator, weight=self.weight)

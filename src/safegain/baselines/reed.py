@@ -12,7 +12,7 @@ from safegain.learners.recipe import Material, Network, Objective, Recipe
 BETAS = {"soft": 0.95, "hard": 0.8}  # the best ones of the paper
 
 
-class Bootstrapped(Objective):
+class BootstrapLoss(Objective):
     def __init__(
         self, network: Network, material: Material, generator: torch.Generator, *, soft: bool, beta: float
     ) -> None:
@@ -56,4 +56,4 @@ class Reed(NetworkClassifier):
         beta = BETAS[self.kind] if self.beta is None else self.beta
         if not 0 <= beta <= 1:
             raise ValueError(f"beta: must lie in [0, 1], got {beta}")
-        return Bootstrapped(network, material, generator, soft=self.kind == "soft", beta=beta)
+        return BootstrapLoss(network, material, generator, soft=self.kind == "soft", beta=beta)

@@ -43,7 +43,7 @@ def gradient(network: Network, parameters: Parameters, X: Tensor, y: Tensor, wei
     return dict(zip(leaves, torch.autograd.grad(loss, list(leaves.values())), strict=True))
 
 
-class Reweighted(Objective):
+class LookAheadLoss(Objective):
     """Batches of weak rows, weighted; every batch has as many trusted rows beside it, which count fully."""
 
     def __init__(self, network: Network, material: Material, generator: torch.Generator) -> None:
@@ -67,7 +67,7 @@ class Reweighted(Objective):
         return helps / total if total > 0 else helps
 
 
-class MetaWeighted(Reweighted):
+class MetaWeightLoss(LookAheadLoss):
     def __init__(self, network: Network, material: Material, generator: torch.Generator, *, rate: float) -> None:
         super().__init__(network, material, generator)
         first, second = (skip_init(Linear, *shape, dtype=material.X.dtype) for shape in ((1, 100), (100, 1)))
@@ -103,7 +103,7 @@ class LearningToReweight(NetworkClassifier):
     """Each batch's weights from one look ahead."""
 
     def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
-        return Reweighted(network, material, generator)
+        return LookAheadLoss(network, material, generator)
 
 
 class MetaWeightNet(NetworkClassifier):
@@ -125,4 +125,4 @@ class MetaWeightNet(NetworkClassifier):
     def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
         if self.rate <= 0:
             raise ValueError(f"rate: must be positive, got {self.rate}")
-        return MetaWeighted(network, material, generator, rate=self.rate)
+        return MetaWeightLoss(network, material, generator, rate=self.rate)
