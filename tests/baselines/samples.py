@@ -4,10 +4,11 @@ import numpy as np
 import torch
 from sklearn.datasets import load_diabetes, load_digits
 
-from safegain.learners.recipe import Material, Network, Recipe
+from safegain.bilevel.models import TwoLayer
+from safegain.learners.recipe import DropoutNetwork, Material, Recipe
 
-SHORT = {"recipe": Recipe(n_hidden=16, n_steps=70, learning_rate=1e-2, n_looks=5), "random_state": 0}
-SHORTEST = {"recipe": Recipe(n_hidden=16, n_steps=30, learning_rate=2e-2, n_looks=3), "random_state": 0}
+SHORT = {"n_hidden": 16, "recipe": Recipe(n_steps=70, learning_rate=1e-2, n_looks=5), "random_state": 0}
+SHORTEST = {"n_hidden": 16, "recipe": Recipe(n_steps=30, learning_rate=2e-2, n_looks=3), "random_state": 0}
 
 
 def generator(seed=0):
@@ -22,9 +23,9 @@ def material(n=60, d=5, k=3, *, unlabelled=0, held=20, seed=0):
     return Material(X, y, torch.arange(n) >= 2 * n // 3, X_held, y_held, k)
 
 
-def network(of, seed=1, **settings):
-    recipe = Recipe(n_hidden=7, **settings)
-    return Network(of.X.shape[1], of.n_classes, recipe, generator(seed), of.X.dtype)
+def network(of, seed=1, dropout=0.5):
+    model = TwoLayer(of.X.shape[1], 7, of.n_classes, dtype=of.X.dtype, gain=1.0)
+    return DropoutNetwork(model, dropout, generator(seed))
 
 
 def noisy_digits(n=600):

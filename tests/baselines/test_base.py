@@ -75,7 +75,7 @@ def test_a_seed_repeats_the_fit_and_leaves_global_generators_and_arrays_alone(es
     X, y, trusted = diabetes() if estimator in REGRESSORS else noisy_digits(200)[:3]
     estimator, classifies = clone(estimator), estimator in CLASSIFIERS
     if classifies:
-        estimator.set_params(recipe=Recipe(n_hidden=8, n_steps=20))
+        estimator.set_params(n_hidden=8, recipe=Recipe(n_steps=20))
     before, X_before, y_before = global_states(), X.copy(), y.copy()
     ask = "predict_proba" if classifies else "predict"
     first, second = (getattr(estimator.fit(X, y, trusted=trusted), ask)(X) for _ in range(2))
@@ -90,7 +90,7 @@ def test_rows_without_a_label(model):
     X, y, trusted, X_test, y_test = noisy_digits()
     clean = np.where(trusted, y, load_digits().target[: len(y)])
     clean[~trusted & (np.arange(len(y)) % 2 == 1)] = -1
-    model = clone(model).set_params(recipe=Recipe(n_steps=300, n_hidden=64))
+    model = clone(model).set_params(n_hidden=64, recipe=Recipe(n_steps=300))
     assert model.fit(X, clean, trusted=trusted).score(X_test, y_test) > 0.75
     assert model.classes_.tolist() == list(range(10))
 
@@ -104,6 +104,7 @@ def test_errors_name_the_argument():
         (methods.MeanTeacher(decay=1.0), "decay: must lie in"),
         (methods.MetaWeightNet(rate=0.0), "rate: must be positive"),
         (methods.BaselineClassifier(selection_fraction=1.0), "selection_fraction: must lie in"),
+        (methods.GoldLossCorrection(n_hidden=0), "n_hidden: must be a whole number of at least 1, got 0"),
     ]:
         with pytest.raises(ValueError, match=words):
             model.fit(X, y, trusted=trusted)

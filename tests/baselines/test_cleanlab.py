@@ -28,7 +28,7 @@ def test_probabilities_come_from_networks_that_have_not_seen_the_row(monkeypatch
     monkeypatch.setattr(confident, "train", memorise)
     X, y = torch.arange(23.0)[:, None], torch.arange(23) % 2
     material = Material(X, y, torch.zeros(23, dtype=torch.bool), X[:0], y[:0], 2)
-    assert (cross_fitted(material, Recipe(n_hidden=2), np.random.RandomState(0)) == 0.5).all()
+    assert (cross_fitted(material, 2, Recipe(), np.random.RandomState(0)) == 0.5).all()
 
 
 def test_issues_are_those_of_cleanlab(monkeypatch):

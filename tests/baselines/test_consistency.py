@@ -1,7 +1,5 @@
 """The consistency term, pass by pass, and the average that Mean Teacher keeps."""
 
-from copy import deepcopy
-
 import numpy as np
 import pytest
 import torch
@@ -35,36 +33,36 @@ def test_pi_model_compares_two_noisy_passes():
     assert total.item() == pytest.approx((cross_entropy(z[:8], of.y[rows]) + 3 * distance).item())
     total.backward()
     (cross_entropy(z[:8], of.y[rows]) + 3 * distance).backward()
-    assert torch.allclose(shaken.network.U.grad, again.network.U.grad)  # through both passes
+    assert torch.allclose(shaken.network.theta.grad, again.network.theta.grad)  # through both passes
     # A teacher's pass is a target: nothing flows into it.
     taught = TeacherLoss(network(of), of, generator(5), weight=3.0, decay=0.9)
     taught.loss(rows, 1.0).backward()
-    assert all(part.grad is None for part in taught.teacher.parameters())
-    assert not torch.allclose(taught.network.U.grad, shaken.network.U.grad)
+    assert taught.teacher.theta.grad is None
+    assert not torch.allclose(taught.network.theta.grad, shaken.network.theta.grad)
 
 
 def test_mean_teacher_is_the_running_average():
     of = material()
     net = network(of)
     objective = TeacherLoss(net, of, generator(), weight=1.0, decay=0.7)
-    past = [deepcopy(net.U.detach())]
+    past = [net.theta.detach().clone()]
     for step in range(1, 8):
         with torch.no_grad():
-            net.U.add_(torch.randn(net.U.shape, generator=generator(step)).double())
-        past.append(net.U.detach().clone())
+            net.theta.add_(torch.randn(net.theta.shape, generator=generator(step)).double())
+        past.append(net.theta.detach().clone())
         objective.after_step()
     expected = past[0]
     for step in range(1, 8):
         kept = min(step / (step + 1), 0.7)
         expected = kept * expected + (1 - kept) * past[step]
-    assert torch.allclose(objective.teacher.U, expected, atol=1e-14)
+    assert torch.allclose(objective.teacher.theta, expected, atol=1e-14)
     assert objective.judged is objective.teacher
-    assert torch.equal(net.U, past[-1])
+    assert torch.equal(net.theta, past[-1])
     # While young it is the plain mean: with steps 1 and 2 only, (start + first + second) / 3.
     young = TeacherLoss(network(of), of, generator(), weight=1.0, decay=0.999)
-    start = young.network.U.detach().clone()
+    start = young.network.theta.detach().clone()
     for _ in range(2):
         with torch.no_grad():
-            young.network.U.add_(3)
+            young.network.theta.add_(3)
         young.after_step()
-    assert torch.allclose(young.teacher.U, start + 3)
+    assert torch.allclose(young.teacher.theta, start + 3)

@@ -21,7 +21,7 @@ def test_gold_finds_the_transition_of_separable_rows():
     X = np.eye(3)[true] * 4 + 0.1 * random.randn(1500, 3)
     given = np.array([random.choice(3, p=T[c]) for c in true])
     trusted = np.arange(1500) >= 1300
-    model = methods.GoldLossCorrection(recipe=Recipe(n_hidden=16, n_steps=400), random_state=0)
+    model = methods.GoldLossCorrection(n_hidden=16, recipe=Recipe(n_steps=400), random_state=0)
     model.fit(X, np.where(trusted, true, given), trusted=trusted)
     assert np.abs(model.transition_ - T).max() < 0.08
     assert model.score(X, true) == 1

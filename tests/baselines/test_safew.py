@@ -150,6 +150,6 @@ def test_safew_is_the_baseline_where_the_baseline_is_best():
     X, y = make_blobs(400, centers=3, n_features=2, cluster_std=3.0, random_state=0)
     trusted = np.arange(400) % 4 == 0
     baseline = BaselineClassifier(**SHORT)
-    poor = TrustedOnlyClassifier(recipe=Recipe(n_steps=1, n_hidden=2), random_state=0)
+    poor = TrustedOnlyClassifier(n_hidden=2, recipe=Recipe(n_steps=1), random_state=0)
     model = SafeWClassifier([("poor", poor), ("base", baseline)], **SHORT).fit(X, y, trusted=trusted)
     np.testing.assert_array_equal(model.predict(X), clone(baseline).fit(X, y, trusted=trusted).predict(X))

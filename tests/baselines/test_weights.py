@@ -7,18 +7,21 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from safegain.baselines.weights import LookAheadLoss, MetaWeightLoss, gradient, mean_of, parameters_of, row_tangents
+from safegain.baselines.weights import LookAheadLoss, MetaWeightLoss, gradient, mean_of, row_tangents
 from tests.baselines.samples import generator, material, network
 
 
-def test_row_tangents_against_the_gradient_of_each_row():
+def test_gradient_and_row_tangents_against_autograd():
     of = material()
-    net = network(of)
-    along = {name: torch.randn(value.shape, generator=generator(9)).double() for name, value in net.named_parameters()}
-    found = row_tangents(net, of.X[:6], of.y[:6], along)
-    for i in range(6):
-        g = gradient(net, parameters_of(net), of.X[[i]], of.y[[i]], torch.ones(1).double())
-        assert found[i].item() == pytest.approx(sum((g[name] * along[name]).sum().item() for name in g), abs=1e-12)
+    model, theta = network(of).model, network(of).theta
+    along = torch.randn(theta.shape, generator=generator(9)).double()
+    losses = cross_entropy(model.outputs(theta, of.X[:6]), of.y[:6], reduction="none")
+    rows = [torch.autograd.grad(loss, theta, retain_graph=True)[0] for loss in losses]
+    found = row_tangents(model, theta.detach(), of.X[:6], of.y[:6], along)
+    torch.testing.assert_close(found, torch.stack([g @ along for g in rows]), atol=1e-12, rtol=0)
+    weights = torch.arange(6).double()
+    total = gradient(model, theta.detach(), of.X[:6], of.y[:6], weights)
+    torch.testing.assert_close(total, weights @ torch.stack(rows), atol=1e-12, rtol=0)
 
 
 def test_learning_to_reweight_takes_the_rows_that_help_in_one_step():
@@ -30,10 +33,9 @@ def test_learning_to_reweight_takes_the_rows_that_help_in_one_step():
     found = objective.weigh(X, y, Xg, yg)
 
     def trusted_loss_after(weights):
-        now = parameters_of(net)
-        g = gradient(net, now, X, y, weights)
-        ahead = {name: value - 1e-4 * g[name] for name, value in now.items()}
-        return cross_entropy(torch.func.functional_call(net, ahead, (Xg,)), yg).item()
+        theta = net.theta.detach()
+        ahead = theta - 1e-4 * gradient(net.model, theta, X, y, weights)
+        return cross_entropy(net.model.outputs(ahead, Xg), yg).item()
 
     zero = torch.zeros(12).double()
     helps = [
@@ -53,13 +55,10 @@ def test_meta_weight_net_moves_against_the_derivative_through_the_step():
     X, y, Xg, yg = of.X[:12], of.y[:12], of.X[40:], of.y[40:]
     meta = deepcopy(objective.meta)
     losses = cross_entropy(net(X), y, reduction="none").detach()[:, None]
-    leaves = {name: value.requires_grad_() for name, value in parameters_of(net).items()}
-    weighted = (
-        meta(losses)[:, 0] * cross_entropy(torch.func.functional_call(net, leaves, (X,)), y, reduction="none")
-    ).mean()
-    steps = torch.autograd.grad(weighted, list(leaves.values()), create_graph=True)
-    ahead = {name: value - 0.3 * g for (name, value), g in zip(leaves.items(), steps, strict=True)}
-    cross_entropy(torch.func.functional_call(net, ahead, (Xg,)), yg).backward()
+    theta = net.theta.detach().requires_grad_()
+    weighted = (meta(losses)[:, 0] * cross_entropy(net.model.outputs(theta, X), y, reduction="none")).mean()
+    (step,) = torch.autograd.grad(weighted, theta, create_graph=True)
+    cross_entropy(net.model.outputs(theta - 0.3 * step, Xg), yg).backward()
     objective.weigh(X, y, Xg, yg)
     for exact, found in zip(meta.parameters(), objective.meta.parameters(), strict=True):
         assert torch.allclose(found.grad, exact.grad, atol=1e-12)

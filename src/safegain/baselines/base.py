@@ -1,6 +1,7 @@
 """What the compared classifiers share: scikit-learn's conventions around one trained network."""
 
 from abc import ABC, abstractmethod
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -9,11 +10,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from safegain.bilevel.models import TwoLayer
 from safegain.data.checks import check_rows, check_trained_on, unchanged_on_failure
 from safegain.data.inputs import Inputs, Rows, fit_inputs
 from safegain.data.labels import Labels, classification_labels, regression_labels
 from safegain.data.splits import drawn_from, rank_rows, trusted_rows
-from safegain.learners.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
+from safegain.learners.recipe import CrossEntropy, DropoutNetwork, Material, Objective, Recipe, train
 
 VALIDATION_FRACTION = 0.2  # of the labelled rows, taken as trusted where none is named
 
@@ -103,16 +105,22 @@ class NetworkClassifier(MethodClassifier):
     """A classifier that is its objective: everything else is the shared recipe."""
 
     inputs_: Inputs
-    fitted_: Network
+    fitted_: DropoutNetwork
 
     def __init__(
-        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
+        self,
+        *,
+        n_hidden: int = 256,
+        recipe: Recipe | None = None,
+        selection_fraction: float = 0.5,
+        random_state: Any = None,
     ) -> None:
+        self.n_hidden = n_hidden
         self.recipe = recipe
         self.selection_fraction = selection_fraction
         self.random_state = random_state
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
         """What the method adds; nothing, unless it says so."""
         return CrossEntropy(network, material, generator)
 
@@ -121,7 +129,8 @@ class NetworkClassifier(MethodClassifier):
         self.inputs_ = fit_inputs(weak.rows[~weak.held], model="mlp", scaling="auto")
         material = to_material(weak, self.inputs_)
         recipe = self.recipe or Recipe()
-        self.fitted_ = train(self._objective(fresh(material, recipe, generator), material, generator), recipe)
+        network = fresh(material, self.n_hidden, recipe, generator)
+        self.fitted_ = train(self._objective(network, material, generator), recipe)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of the rows of X, in the order of `classes_`."""
@@ -148,6 +157,9 @@ def to_material(weak: WeakData, inputs: Inputs) -> Material:
     )
 
 
-def fresh(material: Material, recipe: Recipe, generator: torch.Generator) -> Network:
+def fresh(material: Material, n_hidden: int, recipe: Recipe, generator: torch.Generator) -> DropoutNetwork:
     """A network as it is before training."""
-    return Network(material.X.shape[1], material.n_classes, recipe, generator, material.X.dtype)
+    if not isinstance(n_hidden, Integral) or isinstance(n_hidden, bool) or n_hidden < 1:
+        raise ValueError(f"n_hidden: must be a whole number of at least 1, got {n_hidden!r}")
+    model = TwoLayer(material.X.shape[1], int(n_hidden), material.n_classes, dtype=material.X.dtype, gain=1.0)
+    return DropoutNetwork(model, recipe.dropout, generator)

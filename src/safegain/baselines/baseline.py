@@ -4,13 +4,13 @@ import numpy as np
 import torch
 
 from safegain.baselines.base import NetworkClassifier, WeakData, to_material
-from safegain.learners.recipe import CrossEntropy, Material, Network, Objective, held_out_loss
+from safegain.learners.recipe import CrossEntropy, DropoutNetwork, Material, Objective, held_out_loss
 
 N_TRAININGS = 3  # as many as PGSRefit chooses among
 
 
 class TrustedLoss(CrossEntropy):
-    def __init__(self, network: Network, material: Material, generator: torch.Generator) -> None:
+    def __init__(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> None:
         super().__init__(network, material, generator)
         self.rows = material.trusted.nonzero()[:, 0]
 
@@ -34,5 +34,5 @@ class BestBaselineClassifier(NetworkClassifier):
 class TrustedOnlyClassifier(NetworkClassifier):
     """The trusted rows alone."""
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
         return TrustedLoss(network, material, generator)

@@ -104,24 +104,27 @@ class SafeWClassifier(MethodClassifier):
     """A safe vote of (name, classifier) pairs, each with fit(X, y, trusted=...) and predict_proba.
 
     By default these are the baseline, Reed and S-model, or where rows have no label, the baseline, the Pi-model and
-    Mean Teacher; `recipe`, `selection_fraction` and `random_state` are handed to these.
+    Mean Teacher; all other settings are handed to these.
     """
 
     def __init__(
         self,
         estimators: Learners | None = None,
         *,
+        n_hidden: int = 256,
         recipe: Recipe | None = None,
         selection_fraction: float = 0.5,
         random_state: Any = None,
     ) -> None:
         self.estimators = estimators
+        self.n_hidden = n_hidden
         self.recipe = recipe
         self.selection_fraction = selection_fraction
         self.random_state = random_state
 
     def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         shared: dict[str, Any] = {
+            "n_hidden": self.n_hidden,
             "recipe": self.recipe,
             "selection_fraction": self.selection_fraction,
             "random_state": seed_of(self.random_state, random),

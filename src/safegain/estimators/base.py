@@ -187,8 +187,8 @@ class PGS(PGSParameters, ABC):
         kind = name if isinstance(name, str) else "module"
         inputs = fit_inputs(data.X, model=kind, scaling=self.scaling, ranks=data.ranks)
         n_classes = None if labels.classes is None else len(labels.classes)
-        n_hidden = self._recipe.n_hidden if self._by_recipe else self.n_hidden
-        model = make_model(name, data.X, inputs, n_hidden=n_hidden, n_classes=n_classes, ranks=data.ranks)
+        n_hidden, gain = (self.n_hidden or 256, 1.0) if self._by_recipe else (self.n_hidden or 100, None)
+        model = make_model(name, data.X, inputs, n_hidden=n_hidden, n_classes=n_classes, gain=gain, ranks=data.ranks)
         return Settings(
             inputs=inputs,
             model=model,

@@ -40,8 +40,8 @@ _PARAMETERS = """
     certify : float, Certify or None, default=None
         Set trusted rows aside before anything sees them, and hand the new model back only if they show, at this
         level, that it is not worse than the reference. `certify(X, y)`, the method, does it later on fresh rows.
-    n_hidden : int, default=100
-        Hidden units of the two-layer network, "mlp", where a solver trains it; the recipe has its own.
+    n_hidden : int or None, default=None
+        Hidden units of the two-layer network, "mlp". None is 256 where the recipe trains it, and 100 for a solver.
     recipe : Recipe or None, default=None
         {recipe}
     alpha : float, default=1e-4

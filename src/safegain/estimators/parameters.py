@@ -21,7 +21,7 @@ class PGSParameters(BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "reference": [StrOptions({"best", "raw", "raw+trusted", "trusted"})],
         "certify": [Interval(Real, 0, 1, closed="neither"), Certify, None],
-        "n_hidden": [Interval(Integral, 1, None, closed="left")],
+        "n_hidden": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "scaling": [StrOptions({"auto", "column", "common", "none"})],
         "solver": [StrOptions(set(SOLVERS))],
@@ -56,7 +56,7 @@ class PGSParameters(BaseEstimator):
         search_space: str = "auto",
         reference: str = "best",
         certify: float | Certify | None = None,
-        n_hidden: int = 100,
+        n_hidden: int | None = None,
         alpha: float = 1e-4,
         scaling: str = "auto",
         solver: str = "auto",

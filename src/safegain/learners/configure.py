@@ -37,6 +37,7 @@ def make_model(
     *,
     n_hidden: int,
     n_classes: int | None,
+    gain: float | None = None,
     ranks: Ranks = ALONE,
 ) -> Model:
     n_outputs = n_classes or 1
@@ -55,7 +56,7 @@ def make_model(
         return made
     if model in LINEAR:
         return Linear(X.shape[1] + 1, n_outputs)
-    return TwoLayer(X.shape[1], n_hidden, n_outputs, dtype=inputs.dtype)
+    return TwoLayer(X.shape[1], n_hidden, n_outputs, dtype=inputs.dtype, gain=gain)
 
 
 @dataclass(frozen=True)

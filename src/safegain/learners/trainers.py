@@ -16,7 +16,7 @@ from safegain.bilevel.models import TwoLayer
 from safegain.bilevel.solvers import Solver
 from safegain.data.rows import StreamedRows
 from safegain.evidence.classes import Evidence, Known, posterior
-from safegain.learners.recipe import BLOCK_ROWS, CrossEntropy, Material, Network, Objective, Recipe, train
+from safegain.learners.recipe import BLOCK_ROWS, CrossEntropy, DropoutNetwork, Material, Objective, Recipe, train
 
 
 class Trainer(ABC):
@@ -44,7 +44,13 @@ class OnPosterior(Objective):
     """
 
     def __init__(
-        self, network: Network, material: Material, generator: torch.Generator, *, evidence: Evidence, share: float
+        self,
+        network: DropoutNetwork,
+        material: Material,
+        generator: torch.Generator,
+        *,
+        evidence: Evidence,
+        share: float,
     ) -> None:
         super().__init__(network, material, generator)
         self.rows = torch.arange(len(material.y))
@@ -60,7 +66,7 @@ class OnPosterior(Objective):
 
 @dataclass(frozen=True)
 class RecipeTrainer(Trainer):
-    """The shared recipe for the two-layer network; its parameters are handed over as `model` has them."""
+    """The shared recipe for the two-layer network."""
 
     X: Tensor | StreamedRows
     known: Known
@@ -79,8 +85,8 @@ class RecipeTrainer(Trainer):
         blocks = [self.model.outputs(theta, self.X[part]) for part in rows.split(BLOCK_ROWS)]
         return blocks[0] if len(blocks) == 1 else torch.cat(blocks)
 
-    def _network(self) -> Network:
-        return Network(self.model.d, self.model.k, self.recipe, self.generator, self.model.dtype)
+    def _network(self) -> DropoutNetwork:
+        return DropoutNetwork(self.model, self.recipe.dropout, self.generator)
 
     def _material(self, stop_on: Tensor) -> Material:
         y = self.known.y
@@ -89,9 +95,7 @@ class RecipeTrainer(Trainer):
     def _trained(self, objective: Objective, rows: Tensor) -> Tensor:
         objective.rows = rows  # of all rows, which are not copied
         with torch.enable_grad():  # whatever the caller has switched off
-            network = train(objective, self.recipe)
-        parts = (network.U, network.a, network.V / self.model.gain, network.b)
-        return torch.cat([part.detach().flatten() for part in parts])
+            return train(objective, self.recipe).theta.detach()
 
 
 @dataclass(frozen=True)
