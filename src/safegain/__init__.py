@@ -1,4 +1,4 @@
-"""Learn from labels that cannot be trusted: gain what can be gained, and never end up worse than before."""
+"""Learn from labels that cannot be trusted: compare with what you would have had, and prove it on request."""
 
 from importlib import import_module
 from importlib.metadata import version
@@ -7,72 +7,109 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from safegain.bilevel.implicit import Cholesky, ConjugateGradient, Neumann
     from safegain.bilevel.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
+    from safegain.bilevel.solvers import ClosedForm, Descent, Newton
     from safegain.bilevel.unrolled import Unrolled
+    from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
     from safegain.certificates.bounded_losses import BoundedLoss
     from safegain.certificates.certificate import Certificate
-    from safegain.certificates.claims import Certify
+    from safegain.certificates.claims import Claims
     from safegain.certificates.comparison import certify, certify_in_order
     from safegain.certificates.crossfit import certify_by_crossfit
     from safegain.certificates.power import required_trusted
     from safegain.data.parquet import ParquetRows
     from safegain.data.stacking import stack
-    from safegain.estimators.classes import PGSClassifier, PGSRegressor
-    from safegain.estimators.saferefit import SafeRefit
+    from safegain.estimators import PGSClassifier, PGSRegressor
+    from safegain.learners.linear import Linear
+    from safegain.learners.module import Module
+    from safegain.learners.network import Network
     from safegain.learners.recipe import Recipe
+    from safegain.learners.wrapped import Wrapped
     from safegain.runs.loading import load
+    from safegain.runs.saving import save
+    from safegain.search.auto import Auto
+    from safegain.search.free import Free
+    from safegain.search.structured import Structured
 
 # Where each name lives. A name is imported when it is first used: `safegain --help` has no need of torch.
 _HOME = {
+    "Adam": "bilevel.update_rules",
     "AllOf": "bilevel.safeness",
+    "Auto": "search.auto",
     "Bootstrap": "bilevel.safeness",
     "BoundedLoss": "certificates.bounded_losses",
     "Certificate": "certificates.certificate",
-    "Certify": "certificates.claims",
     "Cholesky": "bilevel.implicit",
+    "Claims": "certificates.claims",
+    "ClosedForm": "bilevel.solvers",
     "ConjugateGradient": "bilevel.implicit",
+    "Descent": "bilevel.solvers",
+    "Free": "search.free",
+    "GradientDescent": "bilevel.update_rules",
+    "Linear": "learners.linear",
+    "Module": "learners.module",
+    "Momentum": "bilevel.update_rules",
     "MultiMeasure": "bilevel.safeness",
+    "Network": "learners.network",
     "Neumann": "bilevel.implicit",
-    "PGSClassifier": "estimators.classes",
-    "PGSRegressor": "estimators.classes",
+    "Newton": "bilevel.solvers",
+    "PGSClassifier": "estimators",
+    "PGSRegressor": "estimators",
     "ParquetRows": "data.parquet",
     "PerClass": "bilevel.safeness",
     "PerGroup": "bilevel.safeness",
     "PerView": "bilevel.safeness",
+    "RMSProp": "bilevel.update_rules",
     "Recipe": "learners.recipe",
-    "SafeRefit": "estimators.saferefit",
+    "Structured": "search.structured",
     "Unrolled": "bilevel.unrolled",
+    "Wrapped": "learners.wrapped",
     "certify": "certificates.comparison",
     "certify_by_crossfit": "certificates.crossfit",
     "certify_in_order": "certificates.comparison",
     "load": "runs.loading",
     "required_trusted": "certificates.power",
+    "save": "runs.saving",
     "stack": "data.stacking",
 }
 
 __all__ = [
+    "Adam",
     "AllOf",
+    "Auto",
     "Bootstrap",
     "BoundedLoss",
     "Certificate",
-    "Certify",
     "Cholesky",
+    "Claims",
+    "ClosedForm",
     "ConjugateGradient",
+    "Descent",
+    "Free",
+    "GradientDescent",
+    "Linear",
+    "Module",
+    "Momentum",
     "MultiMeasure",
+    "Network",
     "Neumann",
+    "Newton",
     "PGSClassifier",
     "PGSRegressor",
     "ParquetRows",
     "PerClass",
     "PerGroup",
     "PerView",
+    "RMSProp",
     "Recipe",
-    "SafeRefit",
+    "Structured",
     "Unrolled",
+    "Wrapped",
     "certify",
     "certify_by_crossfit",
     "certify_in_order",
     "load",
     "required_trusted",
+    "save",
     "stack",
 ]
 

@@ -3,20 +3,20 @@
 Every method is a scikit-learn estimator with fit(X, y, trusted=...), and adds only its own idea.
 """
 
-from safegain.baselines.bootstrapping import Reed
+from safegain.baselines.baseline import BaselineClassifier, BestBaselineClassifier, TrustedOnlyClassifier
 from safegain.baselines.cleanlab import CleanlabClassifier
 from safegain.baselines.consistency import MeanTeacher, PiModel
 from safegain.baselines.gold import GoldLossCorrection
 from safegain.baselines.influence import InfluenceFunction
-from safegain.baselines.linear import RANSAC, SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor
-from safegain.baselines.nearest import NearestNeighbour
+from safegain.baselines.neighbour import NearestNeighbour
 from safegain.baselines.noise_layer import SModel
 from safegain.baselines.pgs_refit import PGSRefit
-from safegain.baselines.pgs_refit_linear import PGSRefitRegressor, TunedBaselineRegressor
+from safegain.baselines.pgs_refit_regression import PGSRefitRegressor, TunedBaselineRegressor
 from safegain.baselines.pseudo_label import PseudoLabel
-from safegain.baselines.reweighting import LearningToReweight, MetaWeightNet
+from safegain.baselines.reed import Reed
+from safegain.baselines.regression import RANSAC, SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor
 from safegain.baselines.safew import SafeWClassifier, SafeWRegressor
-from safegain.baselines.supervised import BaselineClassifier, BestBaselineClassifier, TrustedOnlyClassifier
+from safegain.baselines.weights import LearningToReweight, MetaWeightNet
 from safegain.learners.recipe import Recipe
 
 __all__ = [

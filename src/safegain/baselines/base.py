@@ -1,6 +1,7 @@
 """What the compared classifiers share: scikit-learn's conventions around one trained network."""
 
 from abc import ABC, abstractmethod
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -9,16 +10,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from safegain.data.checks import check_rows, check_trained_on, unchanged_on_failure
+from safegain.bilevel.models import TwoLayer
+from safegain.data.checks import check_trained_on, unchanged_on_failure
 from safegain.data.inputs import Inputs, Rows, fit_inputs
 from safegain.data.labels import Labels, classification_labels, regression_labels
 from safegain.data.splits import drawn_from, rank_rows, trusted_rows
-from safegain.learners.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
+from safegain.estimators.rows import check_rows
+from safegain.learners.recipe import CrossEntropy, DropoutNetwork, Material, Objective, Recipe, train
 
 VALIDATION_FRACTION = 0.2  # of the labelled rows, taken as trusted where none is named
 
 
-class Weak:
+class WeakData:
     """A user's rows, checked: labels, which rows are trusted, and which of those are held out.
 
     With the same whole number as random_state and the same trusted rows, every method and PGS hold out the same ones.
@@ -57,7 +60,7 @@ class Method(BaseEstimator, ABC):
                 raise ValueError(f"selection_fraction: must lie in [0, 1), got {self.selection_fraction}")
             random = check_random_state(self.random_state)
             rows = check_rows(self, X, reset=True, sparse=False, allow_nd=False)
-            weak = Weak(rows, self._labels_of(y), trusted, self.selection_fraction, random)
+            weak = WeakData(rows, self._labels_of(y), trusted, self.selection_fraction, random)
             self.trusted_, self.held_out_ = weak.trusted, weak.held
             self._fit(weak, random)
         return self
@@ -70,7 +73,7 @@ class Method(BaseEstimator, ABC):
     def _labels_of(self, y: Any) -> Labels: ...
 
     @abstractmethod
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None: ...
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None: ...
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
@@ -103,25 +106,32 @@ class NetworkClassifier(MethodClassifier):
     """A classifier that is its objective: everything else is the shared recipe."""
 
     inputs_: Inputs
-    fitted_: Network
+    fitted_: DropoutNetwork
 
     def __init__(
-        self, *, recipe: Recipe | None = None, selection_fraction: float = 0.5, random_state: Any = None
+        self,
+        *,
+        n_hidden: int = 256,
+        recipe: Recipe | None = None,
+        selection_fraction: float = 0.5,
+        random_state: Any = None,
     ) -> None:
+        self.n_hidden = n_hidden
         self.recipe = recipe
         self.selection_fraction = selection_fraction
         self.random_state = random_state
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
         """What the method adds; nothing, unless it says so."""
         return CrossEntropy(network, material, generator)
 
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         generator = torch.Generator().manual_seed(random.randint(2**31))
-        self.inputs_ = fit_inputs(weak.rows[~weak.held], model="mlp", scaling="auto")
+        self.inputs_ = fit_inputs(weak.rows[~weak.held], model="network", scaling="auto")
         material = to_material(weak, self.inputs_)
         recipe = self.recipe or Recipe()
-        self.fitted_ = train(self._objective(fresh(material, recipe, generator), material, generator), recipe)
+        network = fresh(material, self.n_hidden, recipe, generator)
+        self.fitted_ = train(self._objective(network, material, generator), recipe)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of the rows of X, in the order of `classes_`."""
@@ -135,7 +145,7 @@ def seed_of(random_state: Any, random: np.random.RandomState) -> int:
     return int(random_state) if isinstance(random_state, int | np.integer) else random.randint(2**31)
 
 
-def to_material(weak: Weak, inputs: Inputs) -> Material:
+def to_material(weak: WeakData, inputs: Inputs) -> Material:
     assert weak.labels.classes is not None
     y, kept, held = torch.from_numpy(weak.labels.numbers), ~weak.held, weak.held
     return Material(
@@ -148,6 +158,9 @@ def to_material(weak: Weak, inputs: Inputs) -> Material:
     )
 
 
-def fresh(material: Material, recipe: Recipe, generator: torch.Generator) -> Network:
+def fresh(material: Material, n_hidden: int, recipe: Recipe, generator: torch.Generator) -> DropoutNetwork:
     """A network as it is before training."""
-    return Network(material.X.shape[1], material.n_classes, recipe, generator, material.X.dtype)
+    if not isinstance(n_hidden, Integral) or isinstance(n_hidden, bool) or n_hidden < 1:
+        raise ValueError(f"n_hidden: must be a whole number of at least 1, got {n_hidden!r}")
+    model = TwoLayer(material.X.shape[1], int(n_hidden), material.n_classes, dtype=material.X.dtype, gain=1.0)
+    return DropoutNetwork(model, recipe.dropout, generator)

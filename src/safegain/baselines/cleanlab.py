@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from safegain.baselines.base import Weak, fresh, to_material
-from safegain.baselines.correcting import CorrectingClassifier
+from safegain.baselines.base import WeakData, fresh, to_material
+from safegain.baselines.correction import CorrectingClassifier
 from safegain.data.inputs import fit_inputs
 from safegain.learners.recipe import CrossEntropy, Material, Recipe, train
 
@@ -31,13 +31,13 @@ class CleanlabClassifier(CorrectingClassifier):
     corrected_labels_ : (n,) labels as given, but the likeliest class for the issues
     """
 
-    def _corrected(self, weak: Weak, random: np.random.RandomState) -> np.ndarray:
+    def _corrected(self, weak: WeakData, random: np.random.RandomState) -> np.ndarray:
         find_label_issues = _finder()
         if not weak.labels.labelled.all():
             bare = int(np.flatnonzero(~weak.labels.labelled)[0])
             raise ValueError(f"y: row {bare} has no label, and cleanlab judges labels; drop such rows")
-        inputs = fit_inputs(weak.rows[~weak.held], model="mlp", scaling="auto")
-        probabilities = cross_fitted(to_material(weak, inputs), self.recipe or Recipe(), random)
+        inputs = fit_inputs(weak.rows[~weak.held], model="network", scaling="auto")
+        probabilities = cross_fitted(to_material(weak, inputs), self.n_hidden, self.recipe or Recipe(), random)
         doubted, numbers = ~weak.trusted, weak.labels.numbers.copy()
         probabilities = probabilities[doubted[~weak.held]]
         # CleanLearning would do the same with these probabilities, but seeds numpy's global generator.
@@ -48,7 +48,7 @@ class CleanlabClassifier(CorrectingClassifier):
         return np.where(self.label_issues_, -1, numbers)
 
 
-def cross_fitted(material: Material, recipe: Recipe, random: np.random.RandomState) -> np.ndarray:
+def cross_fitted(material: Material, n_hidden: int, recipe: Recipe, random: np.random.RandomState) -> np.ndarray:
     """Class probabilities of the rows of material, each from a network that was trained on other folds  # (n, k)"""
     generator = torch.Generator().manual_seed(random.randint(2**31))
     folds = torch.from_numpy(stratified_folds(material.y.numpy(), random))
@@ -58,7 +58,7 @@ def cross_fitted(material: Material, recipe: Recipe, random: np.random.RandomSta
         if not out.any():
             continue
         part = replace(material, X=material.X[kept], y=material.y[kept], trusted=material.trusted[kept])
-        network = train(CrossEntropy(fresh(part, recipe, generator), part, generator), recipe)
+        network = train(CrossEntropy(fresh(part, n_hidden, recipe, generator), part, generator), recipe)
         with torch.no_grad():
             probabilities[out.numpy()] = torch.softmax(network(material.X[out]), dim=1).numpy()
     return probabilities

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from safegain.baselines.base import NetworkClassifier
-from safegain.learners.recipe import Material, Network, Objective, Recipe, draw
+from safegain.learners.recipe import DropoutNetwork, Material, Objective, Recipe, draw
 
 NOISE = 0.15  # standard deviation of the input noise, in standard deviations of a column (Laine and Aila)
 RAMP = 0.4  # share of the training over which the consistency term comes in
@@ -24,14 +24,16 @@ def ramp_up(progress: float) -> float:
     return exp(-5 * (1 - min(progress / RAMP, 1)) ** 2)
 
 
-class Consistency(Objective):
-    def __init__(self, network: Network, material: Material, generator: torch.Generator, *, weight: float) -> None:
+class ConsistencyLoss(Objective):
+    def __init__(
+        self, network: DropoutNetwork, material: Material, generator: torch.Generator, *, weight: float
+    ) -> None:
         super().__init__(network, material, generator)
         self.weight = weight
         self.noise = NOISE * float(material.X.var(dim=0).mean().sqrt())
         self.teacher = network
 
-    def noisy(self, network: Network, rows: Tensor) -> Tensor:
+    def noisy(self, network: DropoutNetwork, rows: Tensor) -> Tensor:
         X = self.material.X[rows]
         shake = torch.randn(X.shape, generator=self.generator, dtype=X.dtype)
         return network(X + self.noise * shake, self.generator)
@@ -45,9 +47,9 @@ class Consistency(Objective):
         return cross_entropy(z[: len(rows)], self.material.y[rows]) + self.weight * ramp_up(progress) * distance
 
 
-class Averaged(Consistency):
+class TeacherLoss(ConsistencyLoss):
     def __init__(
-        self, network: Network, material: Material, generator: torch.Generator, *, weight: float, decay: float
+        self, network: DropoutNetwork, material: Material, generator: torch.Generator, *, weight: float, decay: float
     ) -> None:
         super().__init__(network, material, generator, weight=weight)
         self.teacher, self.decay, self.step = deepcopy(network), decay, 0
@@ -57,11 +59,10 @@ class Averaged(Consistency):
         self.step += 1
         kept = min(1 - 1 / (self.step + 1), self.decay)
         with torch.no_grad():
-            for mean, now in zip(self.teacher.parameters(), self.network.parameters(), strict=True):
-                mean.lerp_(now, 1 - kept)
+            self.teacher.theta.lerp_(self.network.theta, 1 - kept)
 
     @property
-    def judged(self) -> Network:
+    def judged(self) -> DropoutNetwork:
         return self.teacher
 
 
@@ -72,17 +73,18 @@ class PiModel(NetworkClassifier):
         self,
         *,
         consistency: float = 10.0,
+        n_hidden: int = 256,
         recipe: Recipe | None = None,
         selection_fraction: float = 0.5,
         random_state: Any = None,
     ) -> None:
         self.consistency = consistency
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
+        super().__init__(
+            n_hidden=n_hidden, recipe=recipe, selection_fraction=selection_fraction, random_state=random_state
+        )
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
-        return Consistency(network, material, generator, weight=self.consistency)
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
+        return ConsistencyLoss(network, material, generator, weight=self.consistency)
 
 
 class MeanTeacher(NetworkClassifier):
@@ -93,17 +95,18 @@ class MeanTeacher(NetworkClassifier):
         *,
         consistency: float = 10.0,
         decay: float = 0.99,
+        n_hidden: int = 256,
         recipe: Recipe | None = None,
         selection_fraction: float = 0.5,
         random_state: Any = None,
     ) -> None:
         self.consistency = consistency
         self.decay = decay
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
+        super().__init__(
+            n_hidden=n_hidden, recipe=recipe, selection_fraction=selection_fraction, random_state=random_state
+        )
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
         if not 0 <= self.decay < 1:
             raise ValueError(f"decay: must lie in [0, 1), got {self.decay}")
-        return Averaged(network, material, generator, weight=self.consistency, decay=self.decay)
+        return TeacherLoss(network, material, generator, weight=self.consistency, decay=self.decay)

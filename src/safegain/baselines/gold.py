@@ -11,19 +11,21 @@ from torch import Tensor
 
 from safegain.baselines.base import NetworkClassifier, fresh
 from safegain.baselines.noise_layer import corrected_loss, smoothed_identity
-from safegain.learners.recipe import CrossEntropy, Material, Network, Objective, Recipe, train
+from safegain.learners.recipe import CrossEntropy, DropoutNetwork, Material, Objective, Recipe, train
 
 
-class OnWeak(CrossEntropy):
+class WeakLoss(CrossEntropy):
     """Weak labels alone: trusted rows in the training would be predicted too well to show the noise."""
 
-    def __init__(self, network: Network, material: Material, generator: torch.Generator) -> None:
+    def __init__(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> None:
         super().__init__(network, material, generator)
         self.rows = ((material.y >= 0) & ~material.trusted).nonzero()[:, 0]
 
 
-class Corrected(Objective):
-    def __init__(self, network: Network, material: Material, generator: torch.Generator, *, transition: Tensor) -> None:
+class CorrectedLoss(Objective):
+    def __init__(
+        self, network: DropoutNetwork, material: Material, generator: torch.Generator, *, transition: Tensor
+    ) -> None:
         super().__init__(network, material, generator)
         self.log_T = transition.log()
 
@@ -41,15 +43,16 @@ def estimated_transition(p: Tensor, y: Tensor) -> Tensor:
 class GoldLossCorrection(NetworkClassifier):
     """Two trainings: one for the transition matrix, one behind it."""
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
         recipe = self.recipe or Recipe()
         # Stopped on true labels it would be the look that has learned least of the noise: it runs to its end.
         unwatched = replace(material, X_held=material.X_held[:0], y_held=material.y_held[:0])
-        first = train(OnWeak(fresh(material, recipe, generator), unwatched, generator), recipe)
+        start = fresh(material, self.n_hidden, recipe, generator)
+        first = train(WeakLoss(start, unwatched, generator), recipe)
         with torch.no_grad():
             p = torch.softmax(first(material.X[material.trusted]), dim=1)
         estimated = estimated_transition(p, material.y[material.trusted])
         # A hundredth of the identity keeps the logarithm finite where the first network was sure of its mistake.
         transition = 0.99 * estimated + 0.01 * smoothed_identity(len(estimated), 0.5, p.dtype)
         self.transition_ = transition.numpy()
-        return Corrected(network, material, generator, transition=transition)
+        return CorrectedLoss(network, material, generator, transition=transition)

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import cross_entropy
 
-from safegain.baselines.base import Weak
-from safegain.baselines.correcting import CorrectingClassifier
+from safegain.baselines.base import WeakData
+from safegain.baselines.correction import CorrectingClassifier
 from safegain.bilevel.engine import Hypergradient
 from safegain.bilevel.implicit import ConjugateGradient
 from safegain.bilevel.losses import CrossEntropy
@@ -26,6 +26,7 @@ from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import Linear
 from safegain.bilevel.solvers import Newton, Solution
 from safegain.data.inputs import Inputs, fit_inputs
+from safegain.data.one_hot import one_hot
 from safegain.learners.recipe import Recipe
 
 SHARES = np.arange(15) / 20  # of the weak rows, to be corrected
@@ -51,7 +52,7 @@ class Regression:
         return torch.ones(len(self.X), dtype=torch.float64)
 
     def targets(self, y: np.ndarray) -> Tensor:
-        return one_hot(torch.from_numpy(y), self.n_classes).double()
+        return one_hot(torch.from_numpy(y), self.n_classes, torch.float64)
 
     def fit(self, y: np.ndarray, start: Tensor | None = None) -> Solution:
         start = self.lower.model.init(torch.Generator()) if start is None else start
@@ -97,17 +98,18 @@ class InfluenceFunction(CorrectingClassifier):
         *,
         alpha: float = 1.0,
         tol: float = 1e-4,
+        n_hidden: int = 256,
         recipe: Recipe | None = None,
         selection_fraction: float = 0.5,
         random_state: Any = None,
     ) -> None:
         self.alpha = alpha
         self.tol = tol
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
+        super().__init__(
+            n_hidden=n_hidden, recipe=recipe, selection_fraction=selection_fraction, random_state=random_state
+        )
 
-    def _corrected(self, weak: Weak, random: np.random.RandomState) -> np.ndarray:
+    def _corrected(self, weak: WeakData, random: np.random.RandomState) -> np.ndarray:
         if not (self.alpha > 0 and self.tol > 0):
             raise ValueError(f"alpha, tol: must be positive, got {self.alpha} and {self.tol}")
         inputs = fit_inputs(weak.rows[~weak.held], model="softmax", scaling="auto")
@@ -130,7 +132,7 @@ class Correction:
     loss: float  # of the regression on these labels, on the rows that judge
 
 
-def corrected(regression: Regression, y: np.ndarray, trusted: np.ndarray, weak: Weak) -> Correction:
+def corrected(regression: Regression, y: np.ndarray, trusted: np.ndarray, weak: WeakData) -> Correction:
     """The correction of labels y of the regression's rows; of its extents, the one with the least held-out loss."""
     solution = regression.fit(y)
     found = regression.influences(solution, y, regression.X[trusted], y[trusted])

@@ -13,7 +13,7 @@ from torch.nn import Parameter
 from torch.nn.functional import log_softmax, nll_loss
 
 from safegain.baselines.base import NetworkClassifier
-from safegain.learners.recipe import Material, Network, Objective, Recipe
+from safegain.learners.recipe import DropoutNetwork, Material, Objective, Recipe
 
 
 def log_given(log_p: Tensor, log_T: Tensor) -> Tensor:
@@ -32,7 +32,9 @@ def smoothed_identity(k: int, smoothing: float, dtype: torch.dtype) -> Tensor:
 
 
 class NoiseLayer(Objective):
-    def __init__(self, network: Network, material: Material, generator: torch.Generator, *, smoothing: float) -> None:
+    def __init__(
+        self, network: DropoutNetwork, material: Material, generator: torch.Generator, *, smoothing: float
+    ) -> None:
         super().__init__(network, material, generator)
         self.b = Parameter(smoothed_identity(material.n_classes, smoothing, material.X.dtype).log())
 
@@ -51,16 +53,17 @@ class SModel(NetworkClassifier):
         self,
         *,
         smoothing: float = 0.1,
+        n_hidden: int = 256,
         recipe: Recipe | None = None,
         selection_fraction: float = 0.5,
         random_state: Any = None,
     ) -> None:
         self.smoothing = smoothing
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
+        super().__init__(
+            n_hidden=n_hidden, recipe=recipe, selection_fraction=selection_fraction, random_state=random_state
+        )
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
         if not 0 < self.smoothing < 1:
             raise ValueError(f"smoothing: must lie in (0, 1), got {self.smoothing}")
         return NoiseLayer(network, material, generator, smoothing=self.smoothing)

@@ -15,21 +15,28 @@ from sklearn.base import clone
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from safegain.baselines.base import NetworkClassifier, Weak, fresh, seed_of, to_material
+from safegain.baselines.base import NetworkClassifier, WeakData, fresh, seed_of, to_material
 from safegain.bilevel.measures import calibrated_log_loss
 from safegain.bilevel.search_space import Point
-from safegain.estimators.classes import PGSClassifier
-from safegain.learners.recipe import Material, Network, Objective, Recipe, train
+from safegain.data.one_hot import one_hot
+from safegain.estimators import PGSClassifier
+from safegain.learners.recipe import DropoutNetwork, Material, Objective, Recipe, train
 
 POWERS = (1, 2)  # of the weights; a search of few steps tells rows apart but does not push weights to 0 and 1
 SHARES = (1.0, 0.3)  # of the weight of rows without a label
 
 
-class Weighted(Objective):
+class WeightedLoss(Objective):
     """sum_i w_i l(z_i, q_i), with rows of weight zero left out."""
 
     def __init__(
-        self, network: Network, material: Material, generator: torch.Generator, *, weights: Tensor, targets: Tensor
+        self,
+        network: DropoutNetwork,
+        material: Material,
+        generator: torch.Generator,
+        *,
+        weights: Tensor,
+        targets: Tensor,
     ) -> None:
         super().__init__(network, material, generator)
         self.weights, self.targets = weights, targets
@@ -63,16 +70,17 @@ class PGSRefit(NetworkClassifier):
         self,
         search: PGSClassifier | None = None,
         *,
+        n_hidden: int = 256,
         recipe: Recipe | None = None,
         selection_fraction: float = 0.5,
         random_state: Any = None,
     ) -> None:
         self.search = search
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
+        super().__init__(
+            n_hidden=n_hidden, recipe=recipe, selection_fraction=selection_fraction, random_state=random_state
+        )
 
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         usual = PGSClassifier(
             "mlp", search_space="free", reference="raw", n_inner=35, lr_inner=1.0, n_outer=8, lr_outer=0.1
         )
@@ -97,15 +105,15 @@ class PGSRefit(NetworkClassifier):
         recipe = self.recipe or Recipe()
         allowed, least = judged(self.fitted_, material)
         for weights, targets in candidates(material, last):
-            start = fresh(material, recipe, generator)
-            network = train(Weighted(start, material, generator, weights=weights, targets=targets), recipe)
+            start = fresh(material, self.n_hidden, recipe, generator)
+            network = train(WeightedLoss(start, material, generator, weights=weights, targets=targets), recipe)
             mistakes, loss = judged(network, material)
             if mistakes <= allowed and loss < least:
                 self.fitted_, least = network, loss
                 self.sample_weight_[~self.held_out_] = weights.numpy()
 
 
-def judged(network: Network, material: Material) -> tuple[float, float]:
+def judged(network: DropoutNetwork, material: Material) -> tuple[float, float]:
     """On the held-out rows: share of mistakes, and log-loss at the best temperature."""
     with torch.no_grad():
         z = network(material.X_held)
@@ -113,7 +121,7 @@ def judged(network: Network, material: Material) -> tuple[float, float]:
     return float(mistakes), calibrated_log_loss(z, material.y_held)
 
 
-def searched(search: Any, weak: Weak, selection_fraction: float, seed: int) -> tuple[Any, Point]:
+def searched(search: Any, weak: WeakData, selection_fraction: float, seed: int) -> tuple[Any, Point]:
     """The fitted search and its last iterate, which has told the rows apart best."""
     points: list[Point] = []
     search = clone(search).set_params(selection_fraction=selection_fraction, random_state=seed)
@@ -128,8 +136,7 @@ def candidates(material: Material, last: Point) -> Iterator[tuple[Tensor, Tensor
     without one have nothing better than Q.
     """
     weak, labelled, dtype = ~material.trusted, material.y >= 0, material.X.dtype
-    targets = torch.zeros(len(weak), material.n_classes, dtype=dtype)
-    targets.scatter_(1, material.y.clamp(min=0)[:, None], 1)
+    targets = one_hot(material.y, material.n_classes, dtype)
     w = torch.ones(len(weak), dtype=dtype)
     w[weak] = last.w.to(dtype)
     if labelled.all():

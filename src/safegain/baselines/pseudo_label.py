@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from safegain.baselines.base import NetworkClassifier
-from safegain.learners.recipe import Material, Network, Objective, Recipe, draw
+from safegain.learners.recipe import DropoutNetwork, Material, Objective, Recipe, draw
 
 BEGIN, END = 0.1, 0.6  # of the training, between which the weight of pseudo-labels rises in a line
 
@@ -16,8 +16,10 @@ def rise(progress: float) -> float:
     return min(max((progress - BEGIN) / (END - BEGIN), 0.0), 1.0)
 
 
-class PseudoLabelled(Objective):
-    def __init__(self, network: Network, material: Material, generator: torch.Generator, *, weight: float) -> None:
+class PseudoLabelLoss(Objective):
+    def __init__(
+        self, network: DropoutNetwork, material: Material, generator: torch.Generator, *, weight: float
+    ) -> None:
         super().__init__(network, material, generator)
         self.weight = weight
 
@@ -38,14 +40,15 @@ class PseudoLabel(NetworkClassifier):
         self,
         *,
         weight: float = 3.0,
+        n_hidden: int = 256,
         recipe: Recipe | None = None,
         selection_fraction: float = 0.5,
         random_state: Any = None,
     ) -> None:
         self.weight = weight
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
+        super().__init__(
+            n_hidden=n_hidden, recipe=recipe, selection_fraction=selection_fraction, random_state=random_state
+        )
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
-        return PseudoLabelled(network, material, generator, weight=self.weight)
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
+        return PseudoLabelLoss(network, material, generator, weight=self.weight)

@@ -18,12 +18,12 @@ from scipy.optimize import linprog, nnls
 from scipy.sparse import coo_array, hstack
 from sklearn.base import RegressorMixin, clone
 
-from safegain.baselines.base import MethodClassifier, MethodRegressor, Weak, seed_of
-from safegain.baselines.bootstrapping import Reed
+from safegain.baselines.base import MethodClassifier, MethodRegressor, WeakData, seed_of
+from safegain.baselines.baseline import BaselineClassifier
 from safegain.baselines.consistency import MeanTeacher, PiModel
-from safegain.baselines.linear import SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor
 from safegain.baselines.noise_layer import SModel
-from safegain.baselines.supervised import BaselineClassifier
+from safegain.baselines.reed import Reed
+from safegain.baselines.regression import SVR, BaselineRegressor, Huber, SelfLS, TrustedOnlyRegressor
 from safegain.learners.recipe import Recipe
 
 Learners = list[tuple[str, Any]]
@@ -104,24 +104,27 @@ class SafeWClassifier(MethodClassifier):
     """A safe vote of (name, classifier) pairs, each with fit(X, y, trusted=...) and predict_proba.
 
     By default these are the baseline, Reed and S-model, or where rows have no label, the baseline, the Pi-model and
-    Mean Teacher; `recipe`, `selection_fraction` and `random_state` are handed to these.
+    Mean Teacher; all other settings are handed to these.
     """
 
     def __init__(
         self,
         estimators: Learners | None = None,
         *,
+        n_hidden: int = 256,
         recipe: Recipe | None = None,
         selection_fraction: float = 0.5,
         random_state: Any = None,
     ) -> None:
         self.estimators = estimators
+        self.n_hidden = n_hidden
         self.recipe = recipe
         self.selection_fraction = selection_fraction
         self.random_state = random_state
 
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         shared: dict[str, Any] = {
+            "n_hidden": self.n_hidden,
             "recipe": self.recipe,
             "selection_fraction": self.selection_fraction,
             "random_state": seed_of(self.random_state, random),
@@ -161,7 +164,7 @@ class SafeWRegressor(RegressorMixin, MethodRegressor):
         self.selection_fraction = selection_fraction
         self.random_state = random_state
 
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         shared: dict[str, Any] = {
             "selection_fraction": self.selection_fraction,
             "random_state": seed_of(self.random_state, random),
@@ -189,7 +192,7 @@ class SafeWRegressor(RegressorMixin, MethodRegressor):
         return np.column_stack([each.predict(rows) for each in self.estimators_]) @ self.weights_
 
 
-def _trained(learner: Any, weak: Weak, kept: np.ndarray | None = None) -> Any:
+def _trained(learner: Any, weak: WeakData, kept: np.ndarray | None = None) -> Any:
     """A copy of the learner, fitted to the rows as they were given, or to some of them."""
     rows = slice(None) if kept is None else kept
     return clone(learner).fit(weak.rows[rows], weak.labels.given[rows], trusted=weak.trusted[rows])

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.solvers import Solution, Solver
+from safegain.data.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,10 @@ class Hypergradient:
     report: dict[str, float] = field(default_factory=dict)  # what an inexact engine can say of itself
 
 
-class Engine(ABC):
+class Engine(Settings, ABC):
     tail: int | None = 0  # how many of the solver's last steps it walks back; None means all
 
-    def check(self, solver: Solver) -> None:  # noqa: B027 - most engines take any solver
+    def check(self, solver: Solver) -> None:
         """Raise ValueError if this engine cannot differentiate what this solver does."""
 
     @abstractmethod

@@ -25,8 +25,8 @@ from torch import Tensor
 from safegain.bilevel.engine import Engine, Hypergradient
 from safegain.bilevel.linear_algebra import Product, cholesky, conjugate_gradient, largest_curvature
 from safegain.bilevel.lower import LowerLevel
-from safegain.bilevel.settings import check
 from safegain.bilevel.solvers import Solution
+from safegain.data.settings import check
 
 Report = dict[str, float]
 

@@ -17,9 +17,9 @@ from torch import Tensor
 from safegain.bilevel.linear_algebra import Product, cholesky, conjugate_gradient
 from safegain.bilevel.lower import Local, LowerLevel
 from safegain.bilevel.models import Linear
-from safegain.bilevel.settings import check
 from safegain.bilevel.trajectory import Batches, Step, Trajectory, walk
 from safegain.bilevel.update_rules import GradientDescent, UpdateRule
+from safegain.data.settings import Settings, check, setting
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Solution:
     report: dict[str, float] = field(default_factory=dict)
 
 
-class Solver(ABC):
+class Solver(Settings, ABC):
     warm: bool  # a start near the solution helps, and does not change what is solved
 
     @abstractmethod
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution: ...
 
 
-@dataclass(frozen=True)
+@setting
 class ClosedForm(Solver):
     """Weighted least squares by its normal equations: for a linear model with squared error."""
 
@@ -53,7 +53,7 @@ class ClosedForm(Solver):
         return Solution(torch.cholesky_solve(moment[:, None], factor)[:, 0], factor=factor)
 
 
-@dataclass(frozen=True)
+@setting
 class Newton(Solver):
     """Newton's method with a line search, truncated: preconditioned conjugate gradients find its directions."""
 
@@ -95,7 +95,7 @@ class Newton(Solver):
         return max(min(0.5, math.sqrt(size)), 0.5 * self.tol / size)
 
 
-@dataclass(frozen=True)
+@setting
 class Descent(Solver):
     """T steps of an update rule from a fixed start, on all rows or on batches: lines 2 to 4 of Algorithm 2.
 

@@ -19,17 +19,15 @@ The paper slips twice. Eq. (20) has the gradient where the Hessian is meant. And
 steps T..2 and leaves out step 1: every step contributes.
 """
 
-from dataclasses import dataclass
-
 from torch import Tensor
 
 from safegain.bilevel.engine import Engine, Hypergradient
 from safegain.bilevel.lower import LowerLevel
-from safegain.bilevel.settings import check
 from safegain.bilevel.solvers import Descent, Solution, Solver
+from safegain.data.settings import check, setting
 
 
-@dataclass(frozen=True)
+@setting
 class Unrolled(Engine):
     """Algorithm 2: the exact derivative of the steps that were taken; `last=K` walks back over the last K only."""
 

@@ -12,13 +12,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from safegain.bilevel.settings import check
+from safegain.data.settings import Settings, check, setting
 
 State = tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
-class UpdateRule(ABC):
+class UpdateRule(Settings, ABC):
     learning_rate: float | None = None  # None: settled on the raw problem at its start
 
     n_state = 0  # state vectors beside theta
@@ -56,7 +56,7 @@ class UpdateRule(ABC):
         """`state` is the state before the step, () of a linear rule. The adjoint of theta passes through unchanged."""
 
 
-@dataclass(frozen=True)
+@setting
 class GradientDescent(UpdateRule):
     """theta - eta g"""
 
@@ -69,7 +69,7 @@ class GradientDescent(UpdateRule):
         return adjoint, (), -self.rate * adjoint
 
 
-@dataclass(frozen=True)
+@setting
 class Momentum(UpdateRule):
     """m <- beta m + g, theta - eta m"""
 
@@ -89,7 +89,7 @@ class Momentum(UpdateRule):
         return adjoint, (self.beta * am,), am
 
 
-@dataclass(frozen=True)
+@setting
 class RMSProp(UpdateRule):
     """v <- rho v + (1 - rho) g^2, theta - eta g / sqrt(v + eps)"""
 
@@ -115,7 +115,7 @@ class RMSProp(UpdateRule):
         return adjoint, (self.rho * av,), 2 * (1 - self.rho) * g * av - step
 
 
-@dataclass(frozen=True)
+@setting
 class Adam(UpdateRule):
     """m and v are running means of g and g^2, with their bias removed: theta - eta m / sqrt(v + eps)"""
 

@@ -55,8 +55,8 @@ class Claims(Settings):
         rows = round(self.size * n_trusted) if isinstance(self.size, float) else self.size
         if not fewest_rows(self.delta) <= rows < n_trusted:
             raise ValueError(
-                f"certificate: size={self.size} sets {rows} of {n_trusted} trusted rows aside; at level {self.delta:g} it "
-                f"takes at least {fewest_rows(self.delta)}, and some must be left to learn from"
+                f"certificate: size={self.size} sets {rows} of {n_trusted} trusted rows aside; at level {self.delta:g} "
+                f"it takes at least {fewest_rows(self.delta)}, and some must be left to learn from"
             )
         return rows
 
@@ -65,7 +65,9 @@ class Claims(Settings):
     ) -> np.ndarray:
         """A mask of the trusted rows that nothing may see before the certificate."""
         if self.per_group and groups is None:
-            raise ValueError("certificate: per_group=True needs the group of every row: fit(X, y, trusted=..., groups=...)")
+            raise ValueError(
+                "certificate: per_group=True needs the group of every row: fit(X, y, trusted=..., groups=...)"
+            )
         n, fewest = labels.ranks.count(trusted.sum()), fewest_rows(self.delta)
         aside = drawn_from(trusted, labels, groups, self.n_rows(n) / n, random)
         drawn = labels.ranks.count(aside.sum())

@@ -1,10 +1,12 @@
-"""Class numbers of rows, weak and trusted, and as one-hot rows."""
+"""Class numbers of rows, weak and trusted."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from safegain.data.one_hot import one_hot
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,7 @@ class ClassLabels:
 
     @property
     def one_hot(self) -> Tensor:
-        return one_hot(self.y, self.n_classes)
+        return one_hot(self.y, self.n_classes, torch.float32)
 
     def __getitem__(self, rows: np.ndarray | Tensor) -> "ClassLabels":
         return ClassLabels(self.y[rows], self.trusted[rows], self.n_classes)
-
-
-def one_hot(y: Tensor, k: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """One-hot rows, zero where there is no label (-1)  # (n, k)"""
-    Q = torch.zeros(len(y), k, dtype=dtype)
-    return Q.scatter_(1, y.clamp(min=0)[:, None], (y >= 0).to(dtype)[:, None])

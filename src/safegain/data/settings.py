@@ -55,7 +55,7 @@ def setting(cls: type[T]) -> type[T]:
     made = dataclass(frozen=True)(cls)
     for field in fields(made):  # type: ignore[arg-type]
         _OWNERS.setdefault(field.name, []).append(made.__name__)
-    made.__init__ = refusing_misplaced(made.__init__)  # type: ignore[misc]
+    made.__init__ = refusing_misplaced(made.__init__)  # type: ignore[method-assign]
     return made
 
 

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -119,9 +118,7 @@ class PGS(Parameters, ABC):
         with ExitStack() as stack:
             shown = bool(self.verbose) and ranks.rank == 0
             watch = stack.enter_context(ProgressBar()).watch if shown else None
-            outcome = search.run(
-                Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch)
-            )
+            outcome = search.run(Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch))
         certificate = None
         if (claims := Claims.of(self.certificate)) is not None:
             certificate = self._certificate(claims, outcome, labels, rows, masks, groups)

@@ -22,7 +22,7 @@ BLOCK_ROWS = 16_384  # whose labels are stored at a time
 
 
 class PGSClassifier(ClassifierMixin, PGS):
-    __doc__ = """Classify from weak labels and a few trusted rows, by the best model that is not worse than the reference.
+    __doc__ = """Classify from weak labels and a few trusted rows, by the best model no worse than a reference.
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_digits

@@ -7,7 +7,7 @@ PARAMETERS = """
         What is trained; "auto" is {auto}. Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01),
         Module(module, solver="adam"), Wrapped(estimator, features=...).
     search : {{{searches}}} or Auto, Free or Structured, default="auto"
-        {search_words} "free" is the paper's: every weight and every label on its own; Free(n_outer=50) has its settings.
+        {search_words} "free" is the paper's: every weight and every label on its own. Free(n_outer=50) has settings.
     reference : {{"best", "raw", "raw+trusted", "trusted"}}, default="best"
         What you would have had anyway, and what is handed back where nothing better is found: the model trained on
         the weak labels, on weak and trusted labels, on the trusted labels alone, or the best of the three on trusted

@@ -21,8 +21,8 @@ from safegain.search.references import BEST, REFERENCES
 class Parameters(BaseEstimator):
     _classifies: ClassVar[bool]
     _parameter_constraints: ClassVar[dict] = {
-        "model": ["no_validation"],  # learner_of says more
-        "search": ["no_validation"],  # and search_of
+        "model": "no_validation",  # learner_of says more
+        "search": "no_validation",  # and search_of
         "reference": [StrOptions({BEST, *REFERENCES})],
         "safeness": [Safeness, None],
         "certificate": [Interval(Real, 0, 1, closed="neither"), Claims, None],

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from safegain.search.verdict import SafenessReport
 from safegain.certificates.certificate import Certificate
 from safegain.data.labels import Labels
+from safegain.search.verdict import SafenessReport
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from safegain.search.outcome import Choice
 
 
 class PGSRegressor(RegressorMixin, PGS):
-    __doc__ = """Regress on weak labels and a few trusted rows, by the best model that is not worse than the reference.
+    __doc__ = """Regress on weak labels and a few trusted rows, by the best model no worse than a reference.
 
     >>> from sklearn.datasets import load_diabetes
     >>> from safegain import PGSRegressor

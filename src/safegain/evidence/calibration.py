@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 from torch import Tensor
 
-from safegain.data.class_labels import one_hot
+from safegain.data.one_hot import one_hot
 
 
 @dataclass(frozen=True)

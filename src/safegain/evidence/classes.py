@@ -116,7 +116,9 @@ def choose_features(
     return Features(X, choose_basis(X, known, targets, calibrating, random))
 
 
-def choose_basis(X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState) -> Basis:
+def choose_basis(
+    X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
+) -> Basis:
     """Landmarks by chance, at the width that predicts the calibrating rows best from some of the targets."""
     rows, fitted = kernel_rows(X), _fitted_rows(known, random)
     drawn = random.permutation(fitted[targets.numpy()[fitted]])

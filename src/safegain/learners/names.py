@@ -18,8 +18,8 @@ def learner_of(model: Any, *, classifies: bool) -> Learner:
     if isinstance(model, str):
         if model not in NAMES:
             raise ValueError(
-                f"model: {model!r} is not known; give one of {', '.join(NAMES)}, a learner such as Network(n_hidden=50), "
-                "a torch.nn.Module, or a scikit-learn estimator"
+                f"model: {model!r} is not known; give one of {', '.join(NAMES)}, a learner such as "
+                "Network(n_hidden=50), a torch.nn.Module, or a scikit-learn estimator"
             )
         network = model == "network" or (model == "auto" and classifies)
         return Network() if network else Linear()

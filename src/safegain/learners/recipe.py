@@ -1,4 +1,4 @@
-"""The architecture, the training recipe and the loop of every network in the comparison.
+"""The training recipe and the loop of every network in the comparison.
 
 A method adds one `Objective`: the loss of a batch, and what else it keeps. Everything else is the same for all:
 two-layer network with dropout, AdamW under a one-cycle rate, a fixed number of steps (not epochs, so that methods
@@ -7,10 +7,8 @@ with few rows are not undertrained), and the best of twenty looks at the held-ou
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
-from numbers import Integral
 from typing import Any
 
 import torch
@@ -18,14 +16,17 @@ from torch import Tensor
 from torch.nn import Module, Parameter
 from torch.nn.functional import cross_entropy
 
+from safegain.bilevel.models import TwoLayer
+from safegain.data.settings import Settings, check, is_number, is_share, is_whole, setting
+
+N_HIDDEN = 256  # units that the recipe was made for
 BLOCK_ROWS = 16_384  # that a network predicts at a time: 16 MB of hidden units
 
 
-@dataclass(frozen=True)
-class Recipe:
+@setting
+class Recipe(Settings):
     """How a network is trained. `n_looks` is how often the held-out rows are asked on the way."""
 
-    n_hidden: int = 256
     dropout: float = 0.5
     n_steps: int = 800
     batch_size: int = 128
@@ -34,36 +35,36 @@ class Recipe:
     n_looks: int = 20
 
     def __post_init__(self) -> None:
-        for name in ("n_hidden", "n_steps", "batch_size", "n_looks"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"Recipe: {name} must be a whole number of at least 1, got {value!r}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"Recipe: dropout must lie in [0, 1), got {self.dropout}")
-        if self.learning_rate <= 0 or self.weight_decay < 0:
-            rates = f"{self.learning_rate} and {self.weight_decay}"
-            raise ValueError(f"Recipe: learning_rate must be positive and weight_decay not negative, got {rates}")
+        for name in ("n_steps", "batch_size", "n_looks"):
+            check(self, name, "be a whole number of at least 1", is_whole(getattr(self, name)))
+        check(self, "dropout", "be at least 0 and below 1", is_share(self.dropout))
+        check(self, "learning_rate", "be a positive number", is_number(self.learning_rate) and self.learning_rate > 0)
+        check(
+            self, "weight_decay", "be a number of at least 0", is_number(self.weight_decay) and self.weight_decay >= 0
+        )
 
 
-class Network(Module):
-    """z = V relu(U x + a) + b. With a generator hidden units are dropped; without one, none is."""
+class DropoutNetwork(Module):
+    """A two-layer network as the recipe trains it. With a generator hidden units are dropped; without one, none is."""
 
-    def __init__(
-        self, n_features: int, n_outputs: int, recipe: Recipe, generator: torch.Generator, dtype: torch.dtype
-    ) -> None:
+    def __init__(self, model: TwoLayer, dropout: float, generator: torch.Generator) -> None:
         super().__init__()
-        h, self.dropout = recipe.n_hidden, recipe.dropout
-        self.U = Parameter(torch.randn(h, n_features, generator=generator, dtype=dtype) * (2 / n_features) ** 0.5)
-        self.a = Parameter(torch.zeros(h, dtype=dtype))
-        self.V = Parameter(torch.randn(n_outputs, h, generator=generator, dtype=dtype) * h**-0.5)
-        self.b = Parameter(torch.zeros(n_outputs, dtype=dtype))
+        self.model, self.dropout = model, dropout
+        theta = torch.zeros(model.n_parameters, dtype=model.dtype)
+        U, _, V, _ = model.split(theta)
+        for weights, scale in ((U, (2 / model.d) ** 0.5), (V, model.h**-0.5)):
+            weights.copy_(torch.randn(weights.shape, generator=generator, dtype=model.dtype) * scale)
+        self.theta = Parameter(theta)
 
     def forward(self, X: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        hidden = torch.addmm(self.a, X, self.U.T).relu()
-        if generator is not None and self.dropout:
-            kept = torch.rand(hidden.shape, generator=generator, dtype=hidden.dtype) >= self.dropout
-            hidden = hidden * kept / (1 - self.dropout)
-        return torch.addmm(self.b, hidden, self.V.T)
+        return self.model.outputs(self.theta, X, None if generator is None else self._factors(len(X), generator))
+
+    def _factors(self, n: int, generator: torch.Generator) -> Tensor | None:
+        """Zero for a dropped unit; the others make up for it  # (n, h)"""
+        if not self.dropout:
+            return None
+        draws = torch.rand(n, self.model.h, generator=generator, dtype=self.model.dtype)
+        return (draws >= self.dropout).to(draws.dtype).div_(1 - self.dropout)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Material:
 class Objective(ABC):
     """What a method adds. `rows` are the numbers of the rows that batches are drawn from."""
 
-    def __init__(self, network: Network, material: Material, generator: torch.Generator) -> None:
+    def __init__(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> None:
         self.network, self.material, self.generator = network, material, generator
         self.rows = material.labelled
 
@@ -106,7 +107,7 @@ class Objective(ABC):
         """Called when the parameters have moved."""
 
     @property
-    def judged(self) -> Network:
+    def judged(self) -> DropoutNetwork:
         """The network that predicts."""
         return self.network
 
@@ -122,11 +123,10 @@ class CrossEntropy(Objective):
         return cross_entropy(self.logits(rows), self.material.y[rows])
 
 
-def train(objective: Objective, recipe: Recipe) -> Network:
-    """The judged network as it was at the best look; at the end, where nothing is held out."""
-    material = objective.material
-    network, own = objective.network, objective.own_parameters()
-    groups: list[dict[str, Any]] = [{"params": list(network.parameters())}]
+def train(objective: Objective, recipe: Recipe) -> DropoutNetwork:
+    """The judged network, put back to where it was at the best look; at the end, where nothing is held out."""
+    material, own = objective.material, objective.own_parameters()
+    groups: list[dict[str, Any]] = [{"params": [objective.network.theta]}]
     if own:
         groups.append({"params": own, "weight_decay": 0.0})
     optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
@@ -143,8 +143,11 @@ def train(objective: Objective, recipe: Recipe) -> Network:
         if step in looks and len(material.y_held):
             loss = held_out_loss(objective.judged, material)
             if loss < least:
-                best, least = deepcopy(objective.judged), loss
-    return best or objective.judged
+                best, least = objective.judged.theta.detach().clone(), loss
+    if best is not None:
+        with torch.no_grad():
+            objective.judged.theta.copy_(best)
+    return objective.judged
 
 
 def batches(rows: Tensor, size: int, generator: torch.Generator) -> Iterator[Tensor]:
@@ -160,7 +163,7 @@ def draw(rows: Tensor, n: int, generator: torch.Generator) -> Tensor:
     return rows[torch.randint(len(rows), (n,), generator=generator)] if len(rows) else rows
 
 
-def held_out_loss(network: Network, material: Material) -> tuple[float, float]:
+def held_out_loss(network: DropoutNetwork, material: Material) -> tuple[float, float]:
     """Share of mistakes on the held-out rows; log-loss settles ties."""
     with torch.no_grad():
         z = torch.cat([network(part) for part in material.X_held.split(BLOCK_ROWS)])

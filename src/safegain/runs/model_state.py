@@ -62,7 +62,7 @@ def _architecture(model: Model) -> tuple[dict[str, Any], Arrays]:
     if isinstance(model, Linear):
         return {"kind": "linear", "sizes": [model.shape[0], len(model.contrast)]}, {}
     if isinstance(model, TwoLayer):
-        return {"kind": "two-layer", "sizes": [model.d, model.h, model.k]}, {}
+        return {"kind": "two-layer", "sizes": [model.d, model.h, model.k], "gain": model.gain}, {}
     assert isinstance(model, Module)
     shapes = {name: list(shape) for name, shape in model.shapes.items()}
     buffers = {f"buffer.{name}": _numpy(buffer) for name, buffer in model.module.named_buffers()}
@@ -81,7 +81,10 @@ def _made(facts: Mapping[str, Any], p: int, dtype: torch.dtype) -> Model:
     _same(p, h * d + h + k * h + k)
     if facts["kind"] != "two-layer":
         raise ValueError(f"kind {facts['kind']!r} is no model")
-    return TwoLayer(d, h, k, dtype=dtype)
+    gain = facts.get("gain")  # without one: a run of 0.1.0, whose networks all had the gain of a descent
+    if gain is not None and not (type(gain) is float and 0 < gain < float("inf")):
+        raise ValueError(f"a gain of {gain!r} is none of a network")
+    return TwoLayer(d, h, k, dtype=dtype, gain=gain)
 
 
 def _same(p: int, expected: int) -> None:

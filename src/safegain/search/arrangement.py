@@ -1,4 +1,4 @@
-"""All rows of a fit below each other, as the default road numbers them: weak, search, held out."""
+"""All rows of a fit in one order, as the default road numbers them."""
 
 from dataclasses import dataclass
 
@@ -10,26 +10,32 @@ from safegain.data.parts import Parts
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Masks over all rows  # (n,) bool each"""
+    """Masks over all rows: weak, search and held-out rows below each other, or in another order  # (n,) bool each"""
 
     labelled: Tensor
     weak: Tensor
     search: Tensor
     held_out: Tensor
+    order: Tensor | None = None  # (n,) numbers, among rows below each other, of the rows in this order
 
     @classmethod
-    def of(cls, parts: Parts) -> "Arrangement":
+    def of(cls, parts: Parts, order: Tensor | None = None) -> "Arrangement":
         n, n_search, n_held = len(parts.weak), len(parts.search), parts.n_held_out
-        number = torch.arange(n + n_search + n_held)
-        labelled = torch.cat([parts.labelled, torch.ones(n_search + n_held, dtype=torch.bool)])
-        return cls(labelled, number < n, (number >= n) & (number < n + n_search), number >= n + n_search)
+        number = torch.arange(n + n_search + n_held) if order is None else order
+        labelled = torch.cat([parts.labelled, torch.ones(n_search + n_held, dtype=torch.bool)])[number]
+        weak, held = number < n, number >= n + n_search
+        return cls(labelled, weak, ~weak & ~held, held, order)
 
     def __len__(self) -> int:
         return len(self.labelled)
 
     @property
     def trusted(self) -> Tensor:
-        return self.search | self.held_out
+        return ~self.weak
+
+    def of_weak(self, rows: Tensor) -> Tensor:
+        """The weak ones; a view where they come first."""
+        return rows[: int(self.weak.sum())] if self.order is None else rows[self.weak]
 
     def reference(self, name: str, *, held_out: bool = False) -> Tensor:
         """Numbers of the rows that a reference is trained on, with the held-out ones or without."""

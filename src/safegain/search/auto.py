@@ -14,8 +14,10 @@ from safegain.search.refit_road import refit_road
 
 @setting
 class Auto(Search):
-    """Takes every learner. Classes: the posterior of each row's class, from kernel evidence and a noise matrix. Numbers:
-    weights and shifts as a curve of the residuals. The learner is trained on them and compared with the references.
+    """The default, for every learner: what other rows say of a label, the learner trained on that, and a contest.
+
+    For classes it takes the posterior of each row's class, from kernel evidence and a noise matrix; for numbers,
+    weights and shifts as a curve of the residuals.
 
     Parameters
     ----------
@@ -33,8 +35,8 @@ class Auto(Search):
     def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int) -> None:
         if n_processes > 1:
             raise ValueError(
-                f"search: 'auto' keeps all rows in one process, and this is one of {n_processes} of a process group; use "
-                "search='free' in all of them, or fit outside of the group"
+                f"search: 'auto' keeps all rows in one process, and this is one of {n_processes} of a process group; "
+                "use search='free' in all of them, or fit outside of the group"
             )
 
     def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:

@@ -41,7 +41,7 @@ class Search(Settings, ABC):
     def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
         """Whether n weak rows are only ever read in blocks, or some at a time."""
 
-    def check_size(self, n: int) -> None:  # noqa: B027 - most settings go with any number
+    def check_size(self, n: int) -> None:
         """A ValueError where a setting does not go with n weak rows."""
 
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from safegain.data.class_labels import ClassLabels
 from safegain.data.inputs import Rows, join_rows
+from safegain.data.parts import Parts
 from safegain.data.stages import Stages
 from safegain.evidence.kernel import many_rows
 from safegain.evidence.numeric_rows import numeric_rows
@@ -29,7 +30,8 @@ REFITS = ("refit", "last-refit")
 class Crew:
     trainer: Trainer
     evidence_rows: Rows  # all rows, as the evidence takes them
-    labels: ClassLabels | None  # None: numbers
+    y: Tensor  # (n,) class numbers, or labels as the user writes them
+    rows: Arrangement
     stages: Stages
 
     @classmethod
@@ -41,61 +43,53 @@ class Crew:
         assert isinstance(learner, Differentiable)
         return _for_model(problem, learner)
 
-    def head(self, problem: Problem, rows: Arrangement, held_out: float) -> Head:
-        if self.labels is not None:
-            return ClassHead(self.evidence_rows, self.labels, rows, self.stages, problem.random)
-        given, seed = _in_units(problem, _y(problem)), problem.random.randint(2**31)
-        return NumberHead(self.evidence_rows, given, rows, problem.reference, held_out, seed)
+    def head(self, problem: Problem, held_out: float) -> Head:
+        if (k := problem.parts.n_classes) is not None:
+            labels = ClassLabels(self.y, self.rows.trusted, k)
+            return ClassHead(self.evidence_rows, labels, self.rows, self.stages, problem.random)
+        seed = problem.random.randint(2**31)
+        return NumberHead(self.evidence_rows, self.y.numpy(), self.rows, problem.reference, held_out, seed)
 
 
 def _for_model(problem: Problem, learner: Differentiable) -> Crew:
-    parts, random = problem.parts, problem.random
+    parts, random, rows = problem.parts, problem.random, Arrangement.of(problem.parts)
+    assert parts.n_classes is not None
     generator = torch.Generator().manual_seed(random.randint(2**31))
     by_recipe = learner.by_recipe(classifies=True)
     setup = learner.setup(parts, by_recipe=by_recipe)
-    labels = _class_labels(problem)
-    X = _all_rows(problem, streamed=many_rows(len(labels.y)) and (by_recipe or setup.inputs.linear))
+    y = _below_each_other(parts)
+    labels = ClassLabels(y, rows.trusted, parts.n_classes)
+    X = _all_rows(parts, streamed=many_rows(len(rows)) and (by_recipe or setup.inputs.linear))
     trainer: Trainer
     if by_recipe:
         assert isinstance(learner, Network)
         trainer = RecipeTrainer(setup, parts, setup.inputs.rows(X), labels, learner.recipe or Recipe(), generator)
     else:
         trainer = SolverTrainer.of(setup, parts, X, labels, generator, random.randint(2**31))
-    return Crew(trainer, X, labels, _stages(problem, trainer, ClassHead, generator))
+    return Crew(trainer, X, y, rows, _stages(problem, trainer, ClassHead, generator))
 
 
 def _for_estimator(problem: Problem, learner: Wrapped) -> Crew:
-    parts, learner, y = problem.parts, learner.seeded(problem.random), _y(problem)
-    X = _all_rows(problem, streamed=False)
-    given = _in_units(problem, y) if parts.classes is None else parts.classes[y.numpy()]
-    trainer = EstimatorTrainer(learner, X, given, y, parts)
-    weak = numbers(Arrangement.of(parts).labelled)
-    weak = weak[weak < len(parts.weak)].numpy()
-    rows = numeric_rows(X.taken(), learner, weak, given[weak])
-    labels = None if parts.classes is None else _class_labels(problem)
-    stages = _stages(problem, trainer, NumberHead if labels is None else ClassHead, torch.Generator())
-    return Crew(trainer, rows, labels, stages)
+    """Rows keep the order that the user has them in: a reference is then what the user would have had, to the bit."""
+    parts, learner = problem.parts, learner.seeded(problem.random)
+    X = _all_rows(parts, streamed=False)
+    order = np.argsort(X.numbers)
+    X, y = X[order], _below_each_other(parts)[order]
+    rows = Arrangement.of(parts, torch.from_numpy(order))
+    given = y.numpy() if parts.classes is None else parts.classes[y.numpy()]
+    trainer = EstimatorTrainer(learner, X, given, parts)
+    weak = numbers(rows.labelled & rows.weak).numpy()
+    evidence_rows = numeric_rows(X.taken(), learner, weak, given[weak])
+    stages = _stages(problem, trainer, NumberHead if parts.classes is None else ClassHead, torch.Generator())
+    return Crew(trainer, evidence_rows, y, rows, stages)
 
 
-def _all_rows(problem: Problem, *, streamed: bool) -> Rows:
-    parts = problem.parts
+def _all_rows(parts: Parts, *, streamed: bool) -> Rows:
     return join_rows([parts.weak.X, *(part.X for part in parts.trusted)], streamed=streamed)
 
 
-def _y(problem: Problem) -> Tensor:
-    parts = problem.parts
+def _below_each_other(parts: Parts) -> Tensor:
     return torch.cat([parts.weak.y, *(part.y for part in parts.trusted)])
-
-
-def _in_units(problem: Problem, y: Tensor) -> np.ndarray:
-    """Standardised labels as the user writes them."""
-    return y.double().numpy() * problem.parts.unit + problem.parts.mean
-
-
-def _class_labels(problem: Problem) -> ClassLabels:
-    y, n, k = _y(problem), len(problem.parts.weak), problem.parts.n_classes
-    assert k is not None
-    return ClassLabels(y, torch.arange(len(y)) >= n, k)
 
 
 def _stages(problem: Problem, trainer: Trainer, head: type[Head], generator: torch.Generator) -> Stages:

@@ -120,9 +120,7 @@ def curve_space(evidence: ResidualEvidence, origin: Tensor, trusted: Tensor | No
     return ResidualCurve(residual, evidence.scale, evidence.stack.labelled, LEAST_WEIGHT * n, n**0.5, origin)
 
 
-def _search(
-    evidence: ResidualEvidence, engine: Engine, random: np.random.RandomState
-) -> tuple[Tensor, list[Record]]:
+def _search(evidence: ResidualEvidence, engine: Engine, random: np.random.RandomState) -> tuple[Tensor, list[Record]]:
     """From the best of the starts, with either half of the seen trusted rows as judges: the mean of the two curves."""
     stack = evidence.stack
     seen = random.permutation(evidence.seen.nonzero()[:, 0].numpy())

@@ -49,12 +49,11 @@ class EstimatorTrainer(Trainer):
     learner: Wrapped
     X: AnyRows
     labels: np.ndarray  # (n,) as the user writes them
-    y: Tensor  # (n,) class numbers, or standardised labels
     parts: Parts
     inputs: RowsAsTheyAre = field(default_factory=RowsAsTheyAre)
 
     @property
-    def model(self) -> EstimatorOutputs:  # type: ignore[override]
+    def model(self) -> EstimatorOutputs:
         return EstimatorOutputs(self.parts)
 
     @property
@@ -75,7 +74,11 @@ class EstimatorTrainer(Trainer):
         return self._trained(TrainingSet(rows.numpy(), self.labels[rows.numpy()]))
 
     def on_evidence(self, rows: Tensor, stop_on: Tensor, evidence: Any, share: float) -> TrainedEstimator:
-        weighted, numbers, classes = weight_parameter(self.learner.estimator) is not None, rows.numpy(), self.parts.classes
+        weighted, numbers, classes = (
+            weight_parameter(self.learner.estimator) is not None,
+            rows.numpy(),
+            self.parts.classes,
+        )
         if classes is None:
             return self._trained(evidence.training_set(numbers, weighted=weighted))
         Q = evidence.Q[rows].double().numpy()

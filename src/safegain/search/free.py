@@ -1,6 +1,7 @@
 """The paper's search: every weight and every label on its own, by hypergradients."""
 
 import os
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -92,11 +93,11 @@ class Free(OuterSearch):
 
     def space(self, problem: Problem, raw: Raw, budget: Budget) -> tuple[FreeSpace, LowerLevel, Point, bool]:
         parts, point = problem.parts, raw.point
-        settings = {"ranks": parts.ranks, "storage": self.storage}
+        free_space = partial(FreeSpace, eps1=budget.eps1, eps2=budget.eps2, ranks=parts.ranks, storage=self.storage)
         if raw.every_row:
             given = None if parts.classes is None else parts.weak.y
-            return FreeSpace(point, budget.eps1, budget.eps2, given, **settings), raw.lower, point, True
+            return free_space(point, given=given), raw.lower, point, True
         labelled = parts.labelled
         lower, Q = with_predictions(raw.lower, point.Q, labelled, raw.outputs)
-        free = FreeSpace(Point(point.w, Q), budget.eps1, budget.eps2, free=~labelled, **settings)
+        free = free_space(Point(point.w, Q), free=~labelled)
         return free, lower, Point(labelled.to(Q.dtype), Q), False

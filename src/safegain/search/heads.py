@@ -24,7 +24,7 @@ from safegain.search.problem import Problem
 
 
 class Head(ABC):
-    stages = ("evidence", "last-evidence")  # that it takes
+    stages: tuple[str, ...] = ("evidence", "last-evidence")  # that it takes
 
     @abstractmethod
     def without_held_out(self) -> Any:
@@ -67,8 +67,8 @@ class ClassHead(Head):
         return Evidence.from_tensors(found)
 
     def corrected(self, model: Any, evidence: Evidence) -> Choice:
-        n = int(self.rows.weak.sum())
-        return Choice(model, torch.ones(n), evidence.Q[:n])
+        Q = self.rows.of_weak(evidence.Q)
+        return Choice(model, torch.ones(len(Q)), Q)
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ class NumberHead(Head):
         return NumberCorrection(weight, shift, base, trusted)
 
     def corrected(self, model: Any, evidence: NumberCorrection) -> Choice:
-        n = int(self.rows.weak.sum())
-        return Choice(model, *(torch.from_numpy(each[:n]) for each in (evidence.weight, evidence.shift, evidence.base)))
+        learned = (evidence.weight, evidence.shift, evidence.base)
+        return Choice(model, *(self.rows.of_weak(torch.from_numpy(each)) for each in learned))
 
 
 def _half(rows: Tensor, labels: ClassLabels, random: np.random.RandomState) -> Tensor:

@@ -51,6 +51,4 @@ def held_out_judges(
     try:
         return judges(parts.judged_by_held_out(), model, inputs, safeness, random)
     except ValueError as error:
-        raise ValueError(
-            f"safeness: on the {parts.n_held_out} trusted rows held out to compare, {error}"
-        ) from None
+        raise ValueError(f"safeness: on the {parts.n_held_out} trusted rows held out to compare, {error}") from None

@@ -20,7 +20,6 @@ from safegain.bilevel.selection import Candidate, Selection
 from safegain.bilevel.semi_supervised import labelled_part
 from safegain.bilevel.settling import settled
 from safegain.bilevel.solvers import Solution, Solver
-from safegain.bilevel.upper import UpperLevel
 from safegain.data.parts import Parts
 from safegain.data.settings import check, is_number, is_share, is_whole
 from safegain.learners.base import Learner, Setup
@@ -127,7 +126,7 @@ class OuterSearch(Search):
         assert last is not None
         comparison = judge.comparison({**references, NEW: last})
         report = iterate_report(selection, upper, n_held_out=parts.n_held_out, ending=ending.status)
-        found = ruling(
+        verdict = ruling(
             selection,
             references,
             upper,
@@ -137,11 +136,11 @@ class OuterSearch(Search):
         )
         models = {name: setup.trained(each, parts) for name, each in references.items()}
         base = start.lower.base
-        best = reference = Choice.of_point(models[found.reference_name], found.reference.point, parts, base)
-        if found.best is not found.reference:
-            best = Choice.of_point(setup.trained(found.best.theta, parts), found.best.point, parts, base)
+        best = reference = Choice.of_point(models[verdict.reference_name], verdict.reference.point, parts, base)
+        if verdict.best is not verdict.reference:
+            best = Choice.of_point(setup.trained(verdict.best.theta, parts), verdict.best.point, parts, base)
         return Outcome(
-            best, reference, found.reference_name, models, found.report, comparison, ending.history, ending.n_iter
+            best, reference, verdict.reference_name, models, verdict.report, comparison, ending.history, ending.n_iter
         )
 
     def _start(self, problem: Problem, setup: Setup, theta: Tensor) -> Start:

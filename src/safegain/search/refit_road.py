@@ -19,7 +19,7 @@ from torch import Tensor
 
 from safegain.bilevel.measures import calibrated_log_loss
 from safegain.bilevel.outer_loop import Record
-from safegain.data.class_labels import one_hot
+from safegain.data.one_hot import one_hot
 from safegain.data.splits import ENOUGH
 from safegain.search.arrangement import Arrangement, numbers
 from safegain.search.contest import Score
@@ -37,7 +37,7 @@ SHARE = 0.3  # of the evidence in class probabilities, before the held-out rows 
 def refit_road(problem: Problem, held_out: float) -> Outcome:
     """`held_out` is the share of trusted rows that judges, for a head that splits them itself."""
     began = time.perf_counter()
-    road = _Road(problem, Arrangement.of(problem.parts), Crew.of(problem))
+    road = _Road(problem, Crew.of(problem))
     if min(problem.parts.n_held_out, len(problem.parts.search)) < ENOUGH:
         return road.too_few()
     # Before anything is learned: the definition may ask for what the rows do not have.
@@ -50,7 +50,7 @@ def refit_road(problem: Problem, held_out: float) -> Outcome:
     held = numbers(rows.held_out)
     scores = {name: road.score(each) for name, each in trained.items()}
     kept = min((name for name in rivals(problem.reference) if name in scores), key=lambda name: scores[name].loss)
-    head = road.crew.head(problem, rows, held_out)
+    head = road.crew.head(problem, held_out)
     if (evidence := head.without_held_out()) is None:
         return road.fall_back("there was nothing to correct that trusted rows would gain from", kept, trained, scores)
     trained[NEW] = road.refit("refit", numbers(~rows.held_out), held, evidence, SHARE)
@@ -75,8 +75,11 @@ def refit_road(problem: Problem, held_out: float) -> Outcome:
 @dataclass(frozen=True)
 class _Road:
     problem: Problem
-    rows: Arrangement
     crew: Crew
+
+    @property
+    def rows(self) -> Arrangement:
+        return self.crew.rows
 
     def reference(self, name: str) -> Trained:
         train = partial(self.crew.trainer.on_labels, self.rows.reference(name), numbers(self.rows.held_out))
@@ -143,17 +146,18 @@ class _Road:
         rows = len(parts.search) + torch.arange(parts.n_held_out if scores else 0)
         wrong = None if parts.classes is None else {name: score.wrong for name, score in scores.items()}
         comparison = Comparison(rows, {name: score.losses for name, score in scores.items()}, wrong)
-        references = {name: reference.model if name == kept else trainer.predictor(each) for name, each in models.items()}
-        return Outcome(
-            best or reference, reference, kept, references, report, comparison, history, len(history)
-        )
+        references = {
+            name: reference.model if name == kept else trainer.predictor(each) for name, each in models.items()
+        }
+        return Outcome(best or reference, reference, kept, references, report, comparison, history, len(history))
 
     def _as_given(self, trained: Trained) -> Choice:
         """A reference on the labels as given; rows without one have what it predicts."""
         parts, trainer = self.problem.parts, self.crew.trainer
         labelled, model = parts.labelled, trainer.predictor(trained)
-        bare, weight = numbers(~labelled), labelled.to(torch.float64)
-        predicted = trainer.outputs(trained, bare) if len(bare) else None
+        unlabelled = numbers(self.rows.weak & ~self.rows.labelled)
+        bare, weight = ~labelled, labelled.to(torch.float64)
+        predicted = trainer.outputs(trained, unlabelled) if len(unlabelled) else None
         if parts.classes is None:
             base = parts.weak.y.double() * parts.unit + parts.mean
             if predicted is not None:

@@ -112,11 +112,11 @@ class _ThetaTrainer(Trainer):
     parts: Parts
 
     @property
-    def model(self) -> Any:  # type: ignore[override]
+    def model(self) -> Any:
         return self.setup.model
 
     @property
-    def inputs(self) -> Any:  # type: ignore[override]
+    def inputs(self) -> Any:
         return self.setup.inputs
 
     def predictor(self, trained: Tensor) -> Any:

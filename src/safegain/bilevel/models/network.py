@@ -1,7 +1,8 @@
 """Two-layer network  z = V h + b,  h = gain * relu(U x + a),  with its passes written out.
 
-Rows come with mean square norm PACE^2 and the hidden layer is scaled by PACE over the root of its width, so that
-both layers learn at one pace and a learning rate means the same for any number of columns and hidden units.
+Rows come with mean square norm PACE^2 and by default the hidden layer is scaled by PACE over the root of its width,
+so that both layers learn at one pace under gradient descent, and a learning rate means the same for any number of
+columns and hidden units. Adam finds the pace of each number by itself: the recipe trains with a gain of 1.
 
 The second-order pass follows from the product rule. Forward: h = gain relu(s), s = U x + a, z = V h + b.
 Backward, for a gradient g in z: gV = g h', gs = gain (V' g) * 1[s > 0], gU = gs x'. Tangents put a dot on each factor
@@ -21,9 +22,11 @@ PACE = 10.0  # with it the rates that people know from images, 0.1 and thereabou
 
 
 class TwoLayer(Model):
-    def __init__(self, n_features: int, n_hidden: int, n_outputs: int, *, dtype: torch.dtype) -> None:
+    def __init__(
+        self, n_features: int, n_hidden: int, n_outputs: int, *, dtype: torch.dtype, gain: float | None = None
+    ) -> None:
         self.d, self.h, self.k, self.dtype = n_features, n_hidden, n_outputs, dtype
-        self.gain = PACE * n_hidden**-0.5
+        self.gain = PACE * n_hidden**-0.5 if gain is None else gain
         self.sizes = [n_hidden * n_features, n_hidden, n_outputs * n_hidden, n_outputs]
         self.n_parameters = sum(self.sizes)
         self.forms_hessian = self.n_parameters <= DENSE_HESSIAN
@@ -35,31 +38,35 @@ class TwoLayer(Model):
         # Half the size that keeps the signal's (He et al. 2015): outputs begin near zero, and the layers learn
         # more than they remember of their start. docs/decisions/0004 has the measurement.
         theta = torch.zeros(self.n_parameters, dtype=self.dtype)
-        U, _, V, _ = self._split(theta)
+        U, _, V, _ = self.split(theta)
         U.normal_(std=0.75 / PACE, generator=generator)
         V.normal_(std=0.5 / PACE, generator=generator)
         return theta
 
-    def _split(self, theta: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def split(self, theta: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """U, a, V and b as views of theta."""
         U, a, V, b = theta.split(self.sizes)
         return U.view(self.h, self.d), a, V.view(self.k, self.h), b
 
     def block_rows(self, X: Tensor) -> int:
         return max(BLOCK_NUMBERS // self.h, 1)
 
-    def outputs(self, theta: Tensor, X: Tensor) -> Tensor:
-        return self._forward(theta, X)[1].T
+    def outputs(self, theta: Tensor, X: Tensor, dropout: Tensor | None = None) -> Tensor:
+        """z(theta)  # (n, k); `dropout` (n, h) multiplies the hidden units."""
+        return self._forward(theta, X, dropout)[1].T
 
-    def _forward(self, theta: Tensor, X: Tensor) -> tuple[Tensor, Tensor]:
-        U, a, V, b = self._split(theta)
+    def _forward(self, theta: Tensor, X: Tensor, dropout: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        U, a, V, b = self.split(theta)
         h = torch.addmm(a[:, None], U, X.T).relu_()  # (h, n)
+        if dropout is not None:
+            h = h * dropout.T
         return h, torch.addmm(b[:, None], V, h, alpha=self.gain)
 
     def pullback(self, theta: Tensor, X: Tensor, g: Gradient) -> Tensor:
         h, z = self._forward(theta, X)
         gz = g(z.T).T  # (k, n)
         gh = self.gain * gz
-        gs = _where_positive(h, self._split(theta)[2].T @ gh)
+        gs = _where_positive(h, self.split(theta)[2].T @ gh)
         return torch.cat([(gs @ X).flatten(), gs.sum(dim=1), (gh @ h.T).flatten(), gz.sum(dim=1)])
 
     def tangent(self, theta: Tensor, X: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -67,8 +74,8 @@ class TwoLayer(Model):
         return z, zdot
 
     def pullback_tangent(self, theta: Tensor, X: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Pull]:
-        U, a, V, b = self._split(theta)
-        Ud, ad, Vd, bd = self._split(v)
+        U, a, V, b = self.split(theta)
+        Ud, ad, Vd, bd = self.split(v)
         both = torch.addmm(torch.cat([a, ad])[:, None], torch.cat([U, Ud]), X.T)  # (2h, n)
         h = both[: self.h].relu_()
         hdot = _where_positive(h, both[self.h :])

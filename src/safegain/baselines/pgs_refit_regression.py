@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
-from safegain.baselines.base import Weak, seed_of
-from safegain.baselines.linear import LinearMethod
+from safegain.baselines.base import WeakData, seed_of
 from safegain.baselines.pgs_refit import searched
-from safegain.estimators.classes import PGSRegressor
+from safegain.baselines.regression import LinearMethod
+from safegain.estimators import PGSRegressor
 
 SHARES = (1.0, 0.3, 0.1, 0.03)  # of the doubtful rows' weight
 POWERS = (1, 2, 4)
@@ -39,7 +39,7 @@ class TunedBaselineRegressor(LinearMethod):
     What `PGSRefitRegressor` would be without its search.
     """
 
-    def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
+    def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         ones = np.ones(len(X))
         chosen = best_candidate(X, weak, list(linear_candidates(weak, ones, weak.labels.numbers)))
         return chosen.fit(X, np.ones(len(X), dtype=bool))
@@ -71,7 +71,7 @@ class PGSRefitRegressor(LinearMethod):
         self.selection_fraction = selection_fraction
         self.random_state = random_state
 
-    def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
+    def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         seed = seed_of(self.random_state, random)
         search, _ = searched(
             self.search or PGSRegressor("ridge", search_space="free", reference="raw"),
@@ -88,7 +88,7 @@ class PGSRefitRegressor(LinearMethod):
         return chosen.fit(X, np.ones(len(X), dtype=bool))
 
 
-def linear_candidates(weak: Weak, w: np.ndarray, corrected: np.ndarray) -> Iterator[Candidate]:
+def linear_candidates(weak: WeakData, w: np.ndarray, corrected: np.ndarray) -> Iterator[Candidate]:
     """The baseline first; then weights and labels of the search, the doubtful rows counting more or less."""
     labelled = weak.labels.labelled
     given = np.where(labelled, weak.labels.numbers, corrected)
@@ -104,7 +104,7 @@ def linear_candidates(weak: Weak, w: np.ndarray, corrected: np.ndarray) -> Itera
         yield Candidate(weak.trusted.astype(np.float64), given)
 
 
-def best_candidate(X: np.ndarray, weak: Weak, candidates: list[Candidate]) -> Candidate:
+def best_candidate(X: np.ndarray, weak: WeakData, candidates: list[Candidate]) -> Candidate:
     held, y = weak.held, weak.labels.numbers[weak.held]
     if not held.any():
         return candidates[0]

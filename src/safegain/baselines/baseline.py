@@ -3,14 +3,14 @@
 import numpy as np
 import torch
 
-from safegain.baselines.base import NetworkClassifier, Weak, to_material
-from safegain.learners.recipe import CrossEntropy, Material, Network, Objective, held_out_loss
+from safegain.baselines.base import NetworkClassifier, WeakData, to_material
+from safegain.learners.recipe import CrossEntropy, DropoutNetwork, Material, Objective, held_out_loss
 
 N_TRAININGS = 3  # as many as PGSRefit chooses among
 
 
-class OnTrusted(CrossEntropy):
-    def __init__(self, network: Network, material: Material, generator: torch.Generator) -> None:
+class TrustedLoss(CrossEntropy):
+    def __init__(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> None:
         super().__init__(network, material, generator)
         self.rows = material.trusted.nonzero()[:, 0]
 
@@ -22,7 +22,7 @@ class BaselineClassifier(NetworkClassifier):
 class BestBaselineClassifier(NetworkClassifier):
     """The best of three trainings of the baseline on the held-out rows: what choosing alone is worth."""
 
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         trained = []
         for _ in range(N_TRAININGS):
             super()._fit(weak, random)
@@ -34,5 +34,5 @@ class BestBaselineClassifier(NetworkClassifier):
 class TrustedOnlyClassifier(NetworkClassifier):
     """The trusted rows alone."""
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
-        return OnTrusted(network, material, generator)
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
+        return TrustedLoss(network, material, generator)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from safegain.baselines.base import NetworkClassifier, Weak
+from safegain.baselines.base import NetworkClassifier, WeakData
 
 
 class CorrectingClassifier(NetworkClassifier):
@@ -15,10 +15,10 @@ class CorrectingClassifier(NetworkClassifier):
     corrected_labels_: np.ndarray
 
     @abstractmethod
-    def _corrected(self, weak: Weak, random: np.random.RandomState) -> np.ndarray:
+    def _corrected(self, weak: WeakData, random: np.random.RandomState) -> np.ndarray:
         """Class numbers to train on, -1 for rows to leave out  # (n,)"""
 
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         numbers = self._corrected(weak, random)
         corrected = copy(weak)
         corrected.labels = replace(weak.labels, codes=numbers, labelled=numbers >= 0)

@@ -12,41 +12,35 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import functional_call, jvp
 from torch.nn import Linear, ReLU, Sequential, Sigmoid, init
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import skip_init
 
 from safegain.baselines.base import NetworkClassifier
-from safegain.learners.recipe import Material, Network, Objective, Recipe, draw
+from safegain.bilevel.losses import CrossEntropy
+from safegain.bilevel.models import TwoLayer
+from safegain.data.one_hot import one_hot
+from safegain.learners.recipe import DropoutNetwork, Material, Objective, Recipe, draw
 
-Parameters = dict[str, Tensor]
+LOSS = CrossEntropy()
 
 
-def row_tangents(network: Network, X: Tensor, y: Tensor, along: Parameters) -> Tensor:
+def row_tangents(model: TwoLayer, theta: Tensor, X: Tensor, y: Tensor, along: Tensor) -> Tensor:
     """<grad l_i, along> for every row i."""
-
-    def losses(parameters: Parameters) -> Tensor:
-        return cross_entropy(functional_call(network, parameters, (X,)), y, reduction="none")
-
-    return jvp(losses, (parameters_of(network),), (along,))[1]
+    z, zdot = model.tangent(theta, X, along)
+    return (LOSS.grad(z, one_hot(y, model.k, z.dtype)) * zdot).sum(dim=1)
 
 
-def parameters_of(network: Network) -> Parameters:
-    return {name: value.detach() for name, value in network.named_parameters()}
+def gradient(model: TwoLayer, theta: Tensor, X: Tensor, y: Tensor, weights: Tensor) -> Tensor:
+    """Gradient of the weighted sum of row losses at `theta`."""
+    target = one_hot(y, model.k, theta.dtype)
+    return model.pullback(theta, X, lambda z: weights[:, None] * LOSS.grad(z, target))
 
 
-def gradient(network: Network, parameters: Parameters, X: Tensor, y: Tensor, weights: Tensor) -> Parameters:
-    """Gradient of the weighted sum of row losses at `parameters`."""
-    leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
-    loss = weights @ cross_entropy(functional_call(network, leaves, (X,)), y, reduction="none")
-    return dict(zip(leaves, torch.autograd.grad(loss, list(leaves.values())), strict=True))
-
-
-class Reweighted(Objective):
+class LookAheadLoss(Objective):
     """Batches of weak rows, weighted; every batch has as many trusted rows beside it, which count fully."""
 
-    def __init__(self, network: Network, material: Material, generator: torch.Generator) -> None:
+    def __init__(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> None:
         super().__init__(network, material, generator)
         self.rows = ((material.y >= 0) & ~material.trusted).nonzero()[:, 0]
         self.guides = material.trusted.nonzero()[:, 0]
@@ -61,14 +55,15 @@ class Reweighted(Objective):
 
     def weigh(self, X: Tensor, y: Tensor, X_guide: Tensor, y_guide: Tensor) -> Tensor:
         """Weights of a batch; a batch of rows that all help has weights that sum to one."""
-        g = gradient(self.network, parameters_of(self.network), X_guide, y_guide, mean_of(X_guide))
-        helps = row_tangents(self.network, X, y, g).clamp(min=0)
+        model, theta = self.network.model, self.network.theta.detach()
+        g = gradient(model, theta, X_guide, y_guide, mean_of(X_guide))
+        helps = row_tangents(model, theta, X, y, g).clamp(min=0)
         total = helps.sum()
         return helps / total if total > 0 else helps
 
 
-class MetaWeighted(Reweighted):
-    def __init__(self, network: Network, material: Material, generator: torch.Generator, *, rate: float) -> None:
+class MetaWeightLoss(LookAheadLoss):
+    def __init__(self, network: DropoutNetwork, material: Material, generator: torch.Generator, *, rate: float) -> None:
         super().__init__(network, material, generator)
         first, second = (skip_init(Linear, *shape, dtype=material.X.dtype) for shape in ((1, 100), (100, 1)))
         for layer in (first, second):  # torch would draw its usual start from the global generator
@@ -79,15 +74,13 @@ class MetaWeighted(Reweighted):
         self.rate = rate
 
     def weigh(self, X: Tensor, y: Tensor, X_guide: Tensor, y_guide: Tensor) -> Tensor:
-        network, now = self.network, parameters_of(self.network)
-        with torch.no_grad():
-            losses = cross_entropy(network(X), y, reduction="none")[:, None]
+        model, theta = self.network.model, self.network.theta.detach()
+        losses = cross_entropy(model.outputs(theta, X), y, reduction="none")[:, None]
         weights = self.meta(losses)[:, 0]
-        g = gradient(network, now, X, y, weights.detach() / len(y))
-        ahead = {name: value - self.rate * g[name] for name, value in now.items()}
-        g_guide = gradient(network, ahead, X_guide, y_guide, mean_of(X_guide))
+        ahead = theta - self.rate * gradient(model, theta, X, y, weights.detach() / len(y))
+        g_guide = gradient(model, ahead, X_guide, y_guide, mean_of(X_guide))
         # d(trusted loss after the step)/d(weight_i) = -rate / n <grad l_i, g_guide>, carried on to the small network
-        surrogate = -self.rate * (weights * row_tangents(network, X, y, g_guide)).mean()
+        surrogate = -self.rate * (weights * row_tangents(model, theta, X, y, g_guide)).mean()
         self.optimizer.zero_grad()
         surrogate.backward()
         self.optimizer.step()
@@ -102,8 +95,8 @@ def mean_of(X: Tensor) -> Tensor:
 class LearningToReweight(NetworkClassifier):
     """Each batch's weights from one look ahead."""
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
-        return Reweighted(network, material, generator)
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
+        return LookAheadLoss(network, material, generator)
 
 
 class MetaWeightNet(NetworkClassifier):
@@ -113,16 +106,17 @@ class MetaWeightNet(NetworkClassifier):
         self,
         *,
         rate: float = 0.1,
+        n_hidden: int = 256,
         recipe: Recipe | None = None,
         selection_fraction: float = 0.5,
         random_state: Any = None,
     ) -> None:
         self.rate = rate
-        self.recipe = recipe
-        self.selection_fraction = selection_fraction
-        self.random_state = random_state
+        super().__init__(
+            n_hidden=n_hidden, recipe=recipe, selection_fraction=selection_fraction, random_state=random_state
+        )
 
-    def _objective(self, network: Network, material: Material, generator: torch.Generator) -> Objective:
+    def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
         if self.rate <= 0:
             raise ValueError(f"rate: must be positive, got {self.rate}")
-        return MetaWeighted(network, material, generator, rate=self.rate)
+        return MetaWeightLoss(network, material, generator, rate=self.rate)

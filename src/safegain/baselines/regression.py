@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVR
 
-from safegain.baselines.base import MethodRegressor, Weak
+from safegain.baselines.base import MethodRegressor, WeakData
 from safegain.data.inputs import Rows
 
 PENALTIES = np.logspace(-3, 3, 13)
@@ -32,14 +32,14 @@ class LinearMethod(RegressorMixin, MethodRegressor):
         self.selection_fraction = selection_fraction
         self.random_state = random_state
 
-    def _fit(self, weak: Weak, random: np.random.RandomState) -> None:
+    def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         X = weak.rows.astype(np.float64, copy=False)
         model = self._model(X, weak, random)
         self.label_mean_, self.label_scale_ = weak.labels.mean, weak.labels.scale
         self.fitted_ = model
 
     @abstractmethod
-    def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
+    def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         """A fitted model of the standardised labels."""
 
     def predict(self, X: Any) -> np.ndarray:
@@ -51,14 +51,14 @@ class LinearMethod(RegressorMixin, MethodRegressor):
 class BaselineRegressor(LinearMethod):
     """Least squares on all labelled rows, weak and trusted, every label as given."""
 
-    def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
+    def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         return LinearRegression().fit(X[weak.labels.labelled], weak.labels.numbers[weak.labels.labelled])
 
 
 class TrustedOnlyRegressor(LinearMethod):
     """Ridge regression on the trusted rows alone, its penalty chosen by generalised cross-validation."""
 
-    def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
+    def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         return make_pipeline(StandardScaler(), RidgeCV(PENALTIES)).fit(
             X[weak.trusted], weak.labels.numbers[weak.trusted]
         )
@@ -67,7 +67,7 @@ class TrustedOnlyRegressor(LinearMethod):
 class SVR(LinearMethod):
     """Linear support vector regression (Drucker et al. 1997): C and epsilon chosen on the held-out trusted rows."""
 
-    def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
+    def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         seed = random.randint(2**31)
         grid = [(C, epsilon) for C in (1.0, 0.1, 0.01) for epsilon in (0.1, 0.0, 0.5)]
         return _choose(
@@ -80,7 +80,7 @@ class SVR(LinearMethod):
 class Huber(LinearMethod):
     """Huber's loss (Huber 1964), linear beyond epsilon scales: epsilon chosen on the held-out trusted rows."""
 
-    def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
+    def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         return _choose([HuberRegressor(epsilon=e, max_iter=1000) for e in (1.35, 1.05, 2.0, 4.0)], X, weak)
 
 
@@ -91,7 +91,7 @@ class RANSAC(LinearMethod):
     scikit-learn's own, the median absolute deviation.
     """
 
-    def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
+    def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         seed = random.randint(2**31)
         reaches = (None, 0.1, 0.3, 1.0)
         return _choose([RANSACRegressor(residual_threshold=r, random_state=seed) for r in reaches], X, weak)
@@ -106,7 +106,7 @@ class SelfLS(LinearMethod):
     choose the number of rounds. Where every row has a label, this is least squares on them.
     """
 
-    def _model(self, X: np.ndarray, weak: Weak, random: np.random.RandomState) -> Any:
+    def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         labelled, y = weak.labels.labelled, weak.labels.numbers
         if labelled.all():
             return LinearRegression().fit(X, y)
@@ -149,7 +149,7 @@ def squared_error(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(np.mean((model.predict(X) - y) ** 2))
 
 
-def _choose(candidates: Sequence[Any], X: np.ndarray, weak: Weak) -> Any:
+def _choose(candidates: Sequence[Any], X: np.ndarray, weak: WeakData) -> Any:
     """The candidate with the least held-out squared error, fitted to all labelled rows; the first where none is."""
     labelled, held, y = weak.labels.labelled, weak.held, weak.labels.numbers
     pipelines = [make_pipeline(StandardScaler(), candidate) for candidate in candidates]

@@ -1,0 +1,95 @@
+"""The refit after PGS's search: its candidates, and when it leaves the baseline."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from safegain import PGSClassifier
+from safegain import baselines as methods
+from safegain.baselines.pgs_refit import WeightedLoss, candidates
+from safegain.bilevel.search_space import Point
+from safegain.learners.recipe import Recipe
+from tests.baselines.samples import SHORT, generator, material, network, noisy_digits
+
+SEARCH = PGSClassifier("mlp", search_space="free", reference="raw", n_inner=10, lr_inner=1.0, n_outer=2, n_hidden=8)
+
+
+def test_weighted_objective_by_hand_and_candidates():
+    of = material()
+    w, Q = (
+        torch.rand(60, generator=generator()).double(),
+        torch.softmax(torch.randn(60, 3, generator=generator()), 1).double(),
+    )
+    w[3] = 0
+    objective = WeightedLoss(network(of, dropout=0.0), of, generator(), weights=w, targets=Q)
+    assert objective.rows.tolist() == [i for i in range(60) if i != 3]
+    rows = torch.arange(5)
+    log_p = torch.log_softmax(objective.network(of.X[rows]), dim=1)
+    assert objective.loss(rows, 0.1).item() == pytest.approx((-(w[rows] * (Q[rows] * log_p).sum(1)).mean()).item())
+    weak = ~of.trusted
+    given = torch.nn.functional.one_hot(of.y, 3).double()
+    for power, (weights, targets) in zip((1, 2), candidates(of, Point(w[weak], Q[weak])), strict=True):
+        assert torch.equal(targets, given)  # labels stay as given
+        assert (weights[of.trusted] == 1).all()
+        for c in range(3):  # a class keeps its share, its rows trade weight among themselves
+            rows = weak & (of.y == c)
+            assert torch.allclose(weights[rows], w[rows] ** power / (w[rows] ** power).mean())
+    half = material(unlabelled=20)
+    for share, (weights, targets) in zip((1.0, 0.3), candidates(half, Point(w[weak], Q[weak])), strict=True):
+        assert torch.equal(targets[:20], Q[:20])  # rows without a label have the search's
+        assert torch.allclose(weights[:20], share * w[:20])
+        assert (weights[20:] == 1).all()
+
+
+def test_refit_without_a_better_candidate_is_the_baseline(monkeypatch):
+    X, y, trusted, X_test, _ = noisy_digits()
+    monkeypatch.setattr("safegain.baselines.pgs_refit.candidates", lambda *_: iter(()))
+    refit = methods.PGSRefit(SEARCH, **(SHORT | {"random_state": 3})).fit(X, y, trusted=trusted)
+    baseline = methods.BaselineClassifier(**(SHORT | {"random_state": 3})).fit(X, y, trusted=trusted)
+    assert (refit.held_out_ == baseline.held_out_).all()
+    assert (refit.held_out_ <= trusted).all()
+    assert (refit.predict_proba(X_test) == baseline.predict_proba(X_test)).all()
+    assert (refit.sample_weight_ == ~refit.held_out_).all()
+    again = pickle.loads(pickle.dumps(refit))
+    assert (again.predict_proba(X_test) == refit.predict_proba(X_test)).all()
+    assert again.search_.callbacks is None
+
+
+def test_refit_of_a_frame_and_of_few_trusted_rows():
+    X, y, _, X_test, _ = noisy_digits(200)
+    trusted = np.arange(200) < 30  # too few to hold any out: the baseline comes back
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        refit = methods.PGSRefit(SEARCH, **SHORT)
+        refit.fit(pd.DataFrame(X).rename(columns=str), y, trusted=trusted)
+    baseline = methods.BaselineClassifier(**SHORT).fit(X, y, trusted=trusted)
+    assert not refit.held_out_.any()
+    assert (refit.predict(pd.DataFrame(X_test).rename(columns=str)) == baseline.predict(X_test)).all()
+
+
+def test_refit_is_not_worse_than_the_baseline_on_held_out_rows_and_corrects_labels():
+    X, y, trusted, X_test, y_test = noisy_digits()
+    refit = methods.PGSRefit(recipe=Recipe(n_steps=300), random_state=0).fit(X, y, trusted=trusted)
+    baseline = methods.BaselineClassifier(recipe=Recipe(n_steps=300), random_state=0).fit(X, y, trusted=trusted)
+    held = refit.held_out_
+    assert refit.score(X[held], y[held]) >= baseline.score(X[held], y[held])
+    assert (refit.corrected_labels_[trusted] == y[trusted]).all()
+    assert (refit.corrected_labels_[~trusted] == refit.predict(X[~trusted])).all()
+    assert refit.search_.n_iter_ == 8
+    assert refit.score(X_test, y_test) > 0.8
+
+
+@pytest.mark.parametrize(("second", "kept"), [((0.1, 0.4), True), ((0.1, 0.6), False), ((0.05, 0.55), False)])
+def test_refit_leaves_the_baseline_for_less_loss_without_more_mistakes(second, kept, monkeypatch):
+    X, y, trusted, _, _ = noisy_digits(200)
+    scores = iter([(0.1, 0.5), (0.2, 0.3), second])  # baseline; a candidate with more mistakes; the other candidate
+    monkeypatch.setattr("safegain.baselines.pgs_refit.judged", lambda *_: next(scores))
+    refit = methods.PGSRefit(SEARCH, **SHORT).fit(X, y, trusted=trusted)
+    weak = ~trusted
+    assert (len(np.unique(refit.sample_weight_[weak])) > 1) == kept
+    for c in range(10):  # a class keeps its share
+        assert refit.sample_weight_[weak & (y == c)].mean() == pytest.approx(1)
