@@ -1,8 +1,11 @@
 """Files that a killed command cannot spoil."""
 
+import fcntl
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from experiments.files import append_line, write_whole
@@ -49,6 +52,19 @@ def test_a_full_disk_is_an_error_and_spoils_no_later_line(tmp_path, monkeypatch)
     monkeypatch.undo()
     append_line(table, "three")
     assert table.read_bytes() == b"one\nthree\n"
+
+
+def test_a_line_waits_for_the_one_that_is_being_written(tmp_path):
+    table = tmp_path / "table.jsonl"
+    with open(table, "wb", buffering=0) as other, ThreadPoolExecutor(1) as pool:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        other.write(b"on")
+        waiting = pool.submit(append_line, table, "two")
+        time.sleep(0.2)
+        other.write(b"e\n")
+        fcntl.flock(other, fcntl.LOCK_UN)
+        waiting.result()
+    assert table.read_bytes() == b"one\ntwo\n"
 
 
 def test_commands_that_append_at_the_same_time_lose_nothing(tmp_path):
