@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from experiments.search import free_ridge
 
 from benchmarks.measure import forget_peak, peak_bytes, row
 
@@ -66,11 +67,9 @@ def _measured(folder: str) -> dict[str, float]:
 
 
 def _fit(folder: Path) -> dict[str, float]:
-    from safegain import PGSRegressor
-
     X, y = np.load(folder / "X.npy", mmap_mode="r"), np.load(folder / "y.npy", mmap_mode="r")
     trusted = np.arange(len(y)) % (len(y) // N_TRUSTED) == 0
-    model = PGSRegressor("ridge", search_space="free", reference="raw", n_outer=N_OUTER, random_state=0)
+    model = free_ridge(0, n_outer=N_OUTER)
     model.fit(X[:1000], y[:1000], trusted=range(100))  # what is imported and set up on first use is no part of this
     forget_peak()
     before, held = peak_bytes(), _anonymous_bytes()

@@ -10,11 +10,11 @@ accuracy beside the raw model's.
 import time
 
 import numpy as np
+from experiments.search import free_network
 from rich.console import Console
 from rich.table import Table
 from sklearn.metrics import roc_auc_score
 
-from safegain import PGSClassifier
 from safegain.datasets import load_mnist
 from safegain.datasets.correction import correction_f1
 
@@ -32,19 +32,17 @@ def split(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np
     return X[train], noisy[train], y[train], trusted, X[9_000:], y[9_000:]
 
 
-def measure(seed: int, **settings: object) -> dict:
+def measure(seed: int) -> dict:
     X, noisy, true, trusted, X_test, y_test = split(seed)
     began = time.perf_counter()
-    model = PGSClassifier(search_space="free", reference="raw", random_state=seed, **settings).fit(
-        X, noisy, trusted=trusted
-    )
+    model = free_network(seed).fit(X, noisy, trusted=trusted)
     weak = ~trusted
     return {
         "seed": seed,
         "f1": correction_f1(noisy[weak], true[weak], model.corrected_labels_[weak]),
         "auc": roc_auc_score(noisy[weak] == true[weak], model.sample_weight_[weak]),
         "accuracy": model.score(X_test, y_test),
-        "raw_accuracy": float((model.raw_model_.predict(X_test) == y_test).mean()),
+        "raw_accuracy": float((model.references_["raw"].predict(X_test) == y_test).mean()),
         "step": model.safeness_.step,
         "seconds": time.perf_counter() - began,
     }

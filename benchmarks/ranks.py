@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from experiments.search import free_network, free_softmax
 
 from benchmarks.measure import forget_peak, peak_bytes, row
 
@@ -22,13 +23,10 @@ N_TRUSTED = 1_000
 
 
 def estimator(kind: str):
-    from safegain import PGSClassifier
-
-    search = {"search_space": "free", "reference": "raw", "random_state": 0}
     if kind == "softmax":
         # A solve that stops at a tolerance repeats itself up to that tolerance only, on any number of ranks.
-        return PGSClassifier("softmax", n_outer=5, tol=1e-10, **search)
-    return PGSClassifier("mlp", n_inner=40, lr_inner=0.1, n_outer=2, **search)
+        return free_softmax(0, n_outer=5, tol=1e-10)
+    return free_network(0, n_steps=40, rate=0.1, n_outer=2)
 
 
 def rows(kind: str, n: int, mine: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

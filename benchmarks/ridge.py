@@ -9,6 +9,7 @@ import sys
 from functools import partial
 
 import numpy as np
+from experiments.search import free_ridge
 
 from benchmarks.measure import compare, forget_peak, in_process, peak_bytes, row
 
@@ -39,14 +40,11 @@ def run() -> list[dict]:
 
 
 def _fit(X: np.ndarray, y: np.ndarray, trusted: np.ndarray) -> None:
-    from safegain import PGSRegressor
-
-    PGSRegressor(search_space="free", reference="raw", n_outer=N_OUTER, random_state=0).fit(X, y, trusted=trusted)
+    free_ridge(0, n_outer=N_OUTER).fit(X, y, trusted=trusted)
 
 
 def _peak(scattered: bool) -> float:
-    from safegain import PGSRegressor  # noqa: F401
-
+    free_ridge()  # imports what a fit needs
     forget_peak()
     before = peak_bytes()
     X, y, trusted = make_rows(scattered)

@@ -22,7 +22,7 @@ def fit_here(config: dict[str, Any]) -> dict[str, Any]:
     import numpy as np
     from sklearn.datasets import load_digits
 
-    from safegain import PGSClassifier
+    from safegain import Free, Linear, Newton, PGSClassifier
 
     X, y = load_digits(return_X_y=True)
     random = np.random.default_rng(0)
@@ -34,11 +34,9 @@ def fit_here(config: dict[str, Any]) -> dict[str, Any]:
         len(y) * (context.get_world_rank() + 1) // context.get_world_size(),
     )
     model = PGSClassifier(
-        "softmax",
-        search_space="free",
+        Linear(solver=Newton(tol=1e-12)),  # so that any number of workers ends with the same weights
+        search=Free(n_outer=5),
         reference="raw",
-        n_outer=5,
-        tol=1e-12,  # so that any number of workers ends with the same weights
         checkpoint=config["checkpoint"],
         random_state=0,
     ).fit(X[mine], noisy[mine], trusted=trusted[mine])

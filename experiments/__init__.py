@@ -2,9 +2,9 @@
 
     python -m experiments [--only table-mnist-noise] [--quick] [--jobs 2] [--results DIR]
 
-A table or a figure names the runs that it needs and is made from stored results only. A run that is stored is not
-done again: remove its file to have it done again. Another place to run than this machine's processes is joblib's to
-choose, and the results are written by the process that asked:
+A table or a figure names the runs that it needs and is made from stored results only. A run that has a line in
+results/<data>.jsonl is not done again: remove its line to have it done again. joblib decides where runs are done, in
+processes of this machine or elsewhere; the process that asked for them writes the results:
 
     from dask.distributed import Client
     import joblib

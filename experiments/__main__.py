@@ -15,7 +15,7 @@ from experiments.artefacts import artefacts, is_table
 from experiments.command import Places, carry_out, count_stored, finish, parser, places, possible
 from experiments.console import print_table
 from experiments.page import write_page
-from experiments.plan import Run, unique
+from experiments.plan import Run
 from experiments.runner import Failed
 from experiments.text import duration
 
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def reproduce(chosen: Sequence[ModuleType], where: Places, console: Console, *, quick: bool) -> list[Failed]:
     """Do the runs of these artefacts, show each artefact as soon as its last run has ended, return what failed."""
-    runs = possible(unique(run for artefact in chosen for run in artefact.runs(quick)), console)
+    runs = possible(list(dict.fromkeys(run for artefact in chosen for run in artefact.runs(quick))), console)
     count_stored(runs, where.store, console)
     waiting = {run for run in runs if not where.store.exists(run)}
     left = {artefact.NAME: waiting.intersection(artefact.runs(quick)) for artefact in chosen}

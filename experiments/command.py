@@ -65,7 +65,7 @@ def finish(
     write()
     console.print(f"wrote {where.page}")
     if failed:
-        console.print(f"[red]{len(failed)} runs failed[/]: see the files *.error.txt in {where.store.folder}")
+        console.print(f"[red]{len(failed)} runs failed[/]: see {where.store.errors}")
     return 1 if failed else 0
 
 
@@ -75,6 +75,7 @@ def carry_out(
     """Do the runs that are not stored, call `ended` after each, return what failed."""
     waiting = [run for run in runs if not store.exists(run)]
     _prepare(waiting)
+    store.errors.unlink(missing_ok=True)  # it holds what went wrong in the last command, no more
     failed: list[Failed] = []
     with _progress(console) as bar:
         task = bar.add_task("runs", total=len(waiting), note="")

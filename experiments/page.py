@@ -7,14 +7,15 @@ from types import ModuleType
 
 from experiments.artefacts import is_table
 from experiments.bars import Bar, bars
+from experiments.digests import mixed_digests
+from experiments.files import write_whole
 from experiments.grid import Column, Results, Table
 from experiments.notes import NOTES
-from experiments.store import write_whole
 from experiments.text import beside, duration, is_best, spread
 
 INTRODUCTION = """# Results
 
-Written by `make reproduce` from the results in `{results}`, one file for each run; do not edit. A cell has the mean and
+Written by `make reproduce` from the results in `{results}`, one line for each run; do not edit. A cell has the mean and
 the standard deviation over seeds, the paper's own figure in square brackets, and, as "unsafe 1/5", in how many runs
 Baseline, trained on the same rows with the same seed, did better on the test rows. The best mean of a column is bold.
 """
@@ -35,6 +36,7 @@ def write_page(
     tables = {artefact.NAME: artefact.render(results, quick) for artefact in made if is_table(artefact)}
     parts = [
         INTRODUCTION.format(results=relative(results_folder, Path.cwd())),
+        mixed_digests((run for artefact in made for run in artefact.runs(quick)), results),
         REHEARSAL if quick else "",
         bars_section(bars(tables)),
         *(table_section(table, jobs) for table in tables.values() if table.n_runs),

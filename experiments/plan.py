@@ -1,18 +1,15 @@
 """What is to be run: a run is one method on one data set in one setting with one seed.
 
-A run is a value. Two artefacts that need the same run name the same value, and it is done once; its key is the file
-that its result is kept in.
+A run is a value. Two artefacts that need the same run name the same value, and it is done once.
 """
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 Value = str | int | float | bool
 
-# The words of a setting, in the order in which they stand in a key.
+# The words of a setting, in the order in which they are read out.
 SETTINGS = ("set", "task", "noise", "labels", "rate", "sigma", "labelled", "trusted", "n_weak", "n_trusted", "n_test")
 
 
@@ -22,10 +19,8 @@ class Run:
     setting: Mapping[str, Value]  # what that module's `problem` is asked for
     method: str  # a module of experiments.methods
     seed: int
-    options: Mapping[str, Value] = field(
-        default_factory=dict
-    )  # constructor arguments that differ from the method's own
-    quick: bool = False  # few rows and few steps: a rehearsal, kept apart from results
+    options: Mapping[str, Value] = field(default_factory=dict)  # constructor arguments other than the method's own
+    quick: bool = False  # few rows and few steps: a rehearsal, which never stands for the whole run
 
     def __post_init__(self) -> None:
         unknown = set(self.setting) - set(SETTINGS)
@@ -34,18 +29,9 @@ class Run:
         object.__setattr__(self, "setting", {word: self.setting[word] for word in SETTINGS if word in self.setting})
         object.__setattr__(self, "options", dict(sorted(self.options.items())))
 
-    @property
-    def key(self) -> str:
-        """Where the result is kept, relative to the store: mnist/noise-uniform-0.5-unbiased/pgs-0"""
-        setting = "-".join(str(value) for value in self.setting.values()) or "plain"
-        hashed = f"-{self._hash()}" if self.options else ""
-        return f"{'quick/' if self.quick else ''}{self.data}/{setting}/{self.method}{hashed}-{self.seed}"
-
-    def _hash(self) -> str:
-        return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()[:8]
-
     def __hash__(self) -> int:
-        return hash(self.key)
+        setting, options = tuple(self.setting.items()), tuple(self.options.items())
+        return hash((self.data, setting, self.method, self.seed, options, self.quick))
 
     def __str__(self) -> str:
         words = [self.data, *(f"{name} {value}" for name, value in {**self.setting, **self.options}.items())]
@@ -64,13 +50,3 @@ class Run:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         return cls(**stored)
-
-
-def unique(runs: Iterable[Run]) -> list[Run]:
-    """Each run once, in order; two different runs with one key would overwrite each other, and are refused."""
-    found: dict[str, Run] = {}
-    for run in runs:
-        other = found.setdefault(run.key, run)
-        if other != run:
-            raise ValueError(f"{run.key}: the key of two different runs, {other} and {run}")
-    return list(found.values())

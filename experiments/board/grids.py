@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from experiments.board.cells import CELLS, REGRESSION_CELLS, REHEARSAL
 from experiments.grid import ACCURACY, MSE, Column, Grid, method_name
-from experiments.plan import Run, unique
+from experiments.plan import Run
 
 SEEDS = range(5)  # what is published; settings are chosen on seeds from 100
 PGS, BASELINE, BOUND = "pgs_auto", "baseline", "true_labels"
@@ -90,4 +90,4 @@ def runs(
     # The page has the large sets first and numbers last: backwards, the cheapest come first.
     planned = [run for grid in grids for run in grid.runs(quick)][::-1]
     kept = [run for run in planned if (run.data, run.setting) in chosen and (not methods or run.method in methods)]
-    return sorted(unique(kept), key=lambda run: seeds.index(run.seed))
+    return sorted(dict.fromkeys(kept), key=lambda run: seeds.index(run.seed))

@@ -22,14 +22,15 @@ from experiments.board.statistics import (
     unsafe_runs,
     wins,
 )
+from experiments.digests import mixed_digests
+from experiments.files import write_whole
 from experiments.grid import Results, Table
 from experiments.page import REHEARSAL, bars_section, markdown, relative, table_section
-from experiments.store import write_whole
 
 RANKS, GAIN = "board-ranks.svg", "board-gain.svg"
 INTRODUCTION = """# The board
 
-Written by `make board` from the results in `{results}`, one file for each run; do not edit. PGS with its defaults
+Written by `make board` from the results in `{results}`, one line for each run; do not edit. PGS with its defaults
 ("PGS auto") and its peers, over data sets, kinds of noise and numbers of trusted rows. Every network method has the
 recipe, the split and the held-out rows of the others ([methods](methods.md)); seeds are {seeds}.
 
@@ -56,11 +57,13 @@ def write_board(
     jobs: int = 2,
     quick: bool = False,
 ) -> None:
-    classes, numbers = (_named(make(seeds, quick).render(results, quick)) for make in (classification, regression))
-    scores = read_scores(classification(seeds, quick), results, quick)
+    grids = classification(seeds, quick), regression(seeds, quick)
+    classes, numbers = (_named(grid.render(results, quick)) for grid in grids)
+    scores = read_scores(grids[0], results, quick)
     shown = seeds[:1] if quick else seeds
     parts = [
         INTRODUCTION.format(results=relative(results_folder, Path.cwd()), seeds=_listed([str(s) for s in shown])),
+        mixed_digests((run for grid in grids for run in grid.runs(quick)), results),
         REHEARSAL if quick else "",
         f"## How settings were chosen\n\n{HOW_SETTINGS_WERE_CHOSEN}\n" if HOW_SETTINGS_WERE_CHOSEN else "",
         bars_section(bars(scores, numbers)),

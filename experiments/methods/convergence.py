@@ -55,7 +55,7 @@ def measure(problem: Any, seed: int, *, quick: bool, alpha: float) -> dict[str, 
 def _levels(problem: Any, alpha: float) -> tuple[LowerLevel, UpperLevel]:
     weak, trusted = ~problem.trusted, problem.trusted
     X = np.asarray(problem.X, dtype=np.float64)
-    inputs = fit_inputs(X[weak], model="softmax", scaling="auto")
+    inputs = fit_inputs(X[weak], model="linear", scaling="auto")
     model = Linear(X.shape[1] + 1, int(problem.true.max()) + 1)
     lower = LowerLevel(model, CrossEntropy(), inputs.rows(X[weak]), None, alpha)
     n = int(trusted.sum())

@@ -8,6 +8,6 @@ NAME = "PGS auto"
 
 
 def estimator(seed: int, *, quick: bool, **options: Any) -> Any:
-    from safegain import PGSClassifier
+    from safegain import Network, PGSClassifier
 
-    return PGSClassifier(random_state=seed, **{**network(quick), **options})
+    return PGSClassifier(Network(**network(quick)), random_state=seed, **options)

@@ -112,7 +112,7 @@ class InfluenceFunction(CorrectingClassifier):
     def _corrected(self, weak: WeakData, random: np.random.RandomState) -> np.ndarray:
         if not (self.alpha > 0 and self.tol > 0):
             raise ValueError(f"alpha, tol: must be positive, got {self.alpha} and {self.tol}")
-        inputs = fit_inputs(weak.rows[~weak.held], model="softmax", scaling="auto")
+        inputs = fit_inputs(weak.rows[~weak.held], model="linear", scaling="auto")
         rows = np.flatnonzero(weak.labels.labelled & ~weak.held)
         regression = Regression(inputs, weak.rows[rows], len(self.classes_), self.alpha, self.tol)
         best = corrected(regression, weak.labels.numbers[rows], weak.trusted[rows], weak)

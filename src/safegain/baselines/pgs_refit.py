@@ -57,7 +57,7 @@ class PGSRefit(NetworkClassifier):
     Parameters
     ----------
     search : PGSClassifier or None
-        How to search; None is a network with 35 inner and 8 outer steps.
+        How to search; None is a network with 35 steps of descent in each of 8 outer steps.
 
     Attributes
     ----------
@@ -81,9 +81,8 @@ class PGSRefit(NetworkClassifier):
         )
 
     def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
-        usual = PGSClassifier(
-            "mlp", search_space="free", reference="raw", n_inner=35, lr_inner=1.0, n_outer=8, lr_outer=0.1
-        )
+        network = Network(solver=Descent(GradientDescent(1.0), n_steps=35))
+        usual = PGSClassifier(network, search=Free(n_outer=8, lr_outer=0.1), reference="raw")
         seed = seed_of(self.random_state, random)
         self.search_, last = searched(self.search or usual, weak, self.selection_fraction, seed)
         self.held_out_ = weak.held = self.search_.held_out_
@@ -124,11 +123,11 @@ def judged(network: DropoutNetwork, material: Material) -> tuple[float, float]:
 def searched(search: Any, weak: WeakData, selection_fraction: float, seed: int) -> tuple[Any, Point]:
     """The fitted search and its last iterate, which has told the rows apart best."""
     points: list[Point] = []
-    search = clone(search).set_params(selection_fraction=selection_fraction, random_state=seed)
-    own = search.callbacks
-    search.set_params(callbacks=[*(own or ()), lambda _, candidate: points.append(candidate.point)])
+    search = clone(search).set_params(search__held_out=selection_fraction, random_state=seed)
+    own = search.search.callbacks
+    search.set_params(search__callbacks=(*own, lambda _, candidate: points.append(candidate.point)))
     search.fit(weak.rows, weak.labels.given, trusted=weak.trusted)
-    return search.set_params(callbacks=own), points[-1]
+    return search.set_params(search__callbacks=own), points[-1]
 
 
 def candidates(material: Material, last: Point) -> Iterator[tuple[Tensor, Tensor]]:

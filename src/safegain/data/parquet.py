@@ -26,7 +26,7 @@ class _Piece(NamedTuple):
 class ParquetRows(RowSource):
     """Numeric columns of one or more Parquet files, for `fit` and `predict` in the place of X.
 
-    A linear model with search_space="free" streams them: each pass decodes every row group once, and no more than one
+    A linear model with search="free" streams them: each pass decodes every row group once, and no more than one
     is in memory. Labels, trusted rows and groups are columns too: `rows.column("y")`.
 
     Parameters
