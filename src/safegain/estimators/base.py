@@ -38,7 +38,7 @@ from safegain.estimators.issues import Alternatives, issues
 from safegain.estimators.parameters import PGSParameters
 from safegain.estimators.progress import ProgressBar
 from safegain.learners.configure import LINEAR, Inner, make_model, walks_back
-from safegain.learners.recipe import Recipe
+from safegain.learners.recipe import GAIN, Recipe
 from safegain.learners.trained import TrainedModel
 from safegain.runs.saving import save
 from safegain.search.training import Compared, Data, Outcome, Settings, run, streams
@@ -187,7 +187,7 @@ class PGS(PGSParameters, ABC):
         kind = name if isinstance(name, str) else "module"
         inputs = fit_inputs(data.X, model=kind, scaling=self.scaling, ranks=data.ranks)
         n_classes = None if labels.classes is None else len(labels.classes)
-        n_hidden, gain = (self.n_hidden or 256, 1.0) if self._by_recipe else (self.n_hidden or 100, None)
+        n_hidden, gain = (self.n_hidden or 256, GAIN) if self._by_recipe else (self.n_hidden or 100, None)
         model = make_model(name, data.X, inputs, n_hidden=n_hidden, n_classes=n_classes, gain=gain, ranks=data.ranks)
         return Settings(
             inputs=inputs,

@@ -20,6 +20,7 @@ from torch.nn.functional import cross_entropy
 from safegain.bilevel.models import TwoLayer
 
 BLOCK_ROWS = 16_384  # that a network predicts at a time: 16 MB of hidden units
+GAIN = 1.0  # of the hidden layer: AdamW finds the pace of each layer by itself
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,12 @@ class DropoutNetwork(Module):
         return self.model.outputs(self.theta, X, None if generator is None else self._factors(len(X), generator))
 
     def _factors(self, n: int, generator: torch.Generator) -> Tensor | None:
-        """Zero for a dropped unit; the others make up for it  # (n, h)"""
+        """Zero for a dropped unit; the others make up for it  # (h, n)"""
         if not self.dropout:
             return None
         draws = torch.rand(n, self.model.h, generator=generator, dtype=self.model.dtype)
-        return (draws >= self.dropout).to(draws.dtype).div_(1 - self.dropout)
+        kept = (draws >= self.dropout).T.contiguous()  # turned while it is small
+        return kept.to(draws.dtype).div_(1 - self.dropout)
 
 
 @dataclass(frozen=True)
