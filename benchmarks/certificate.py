@@ -22,7 +22,11 @@ def mistakes(seed: int, X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
     """Which rows of the world each model of one fit gets wrong."""
     made = problem(SETTING, seed)
     fitted = PGSClassifier(random_state=seed).fit(made.X, made.y, trusted=made.trusted)
-    models = {"raw": fitted.references_["raw"], f"reference ({fitted.reference_})": fitted.reference_model_, "PGS": fitted}
+    models = {
+        "raw": fitted.references_["raw"],
+        f"reference ({fitted.reference_})": fitted.reference_model_,
+        "PGS": fitted,
+    }
     return {f"{name}, seed {seed}": model.predict(X) != y for name, model in models.items()}
 
 

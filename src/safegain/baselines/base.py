@@ -16,7 +16,7 @@ from safegain.data.inputs import Inputs, Rows, fit_inputs
 from safegain.data.labels import Labels, classification_labels, regression_labels
 from safegain.data.splits import drawn_from, rank_rows, trusted_rows
 from safegain.estimators.rows import check_rows
-from safegain.learners.recipe import CrossEntropy, DropoutNetwork, Material, Objective, Recipe, train
+from safegain.learners.recipe import GAIN, CrossEntropy, DropoutNetwork, Material, Objective, Recipe, train
 
 VALIDATION_FRACTION = 0.2  # of the labelled rows, taken as trusted where none is named
 
@@ -162,5 +162,5 @@ def fresh(material: Material, n_hidden: int, recipe: Recipe, generator: torch.Ge
     """A network as it is before training."""
     if not isinstance(n_hidden, Integral) or isinstance(n_hidden, bool) or n_hidden < 1:
         raise ValueError(f"n_hidden: must be a whole number of at least 1, got {n_hidden!r}")
-    model = TwoLayer(material.X.shape[1], int(n_hidden), material.n_classes, dtype=material.X.dtype, gain=1.0)
+    model = TwoLayer(material.X.shape[1], int(n_hidden), material.n_classes, dtype=material.X.dtype, gain=GAIN)
     return DropoutNetwork(model, recipe.dropout, generator)

@@ -11,6 +11,7 @@ from safegain.baselines.base import WeakData, seed_of
 from safegain.baselines.pgs_refit import searched
 from safegain.baselines.regression import LinearMethod
 from safegain.estimators import PGSRegressor
+from safegain.search.free import Free
 
 SHARES = (1.0, 0.3, 0.1, 0.03)  # of the doubtful rows' weight
 POWERS = (1, 2, 4)
@@ -74,7 +75,7 @@ class PGSRefitRegressor(LinearMethod):
     def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         seed = seed_of(self.random_state, random)
         search, _ = searched(
-            self.search or PGSRegressor("ridge", search_space="free", reference="raw"),
+            self.search or PGSRegressor("linear", search=Free(), reference="raw"),
             weak,
             self.selection_fraction,
             seed,

@@ -21,6 +21,7 @@ from safegain.data.settings import Settings, check, is_number, is_share, is_whol
 
 N_HIDDEN = 256  # units that the recipe was made for
 BLOCK_ROWS = 16_384  # that a network predicts at a time: 16 MB of hidden units
+GAIN = 1.0  # of the hidden layer: AdamW finds the pace of each layer by itself
 
 
 @setting
@@ -60,11 +61,12 @@ class DropoutNetwork(Module):
         return self.model.outputs(self.theta, X, None if generator is None else self._factors(len(X), generator))
 
     def _factors(self, n: int, generator: torch.Generator) -> Tensor | None:
-        """Zero for a dropped unit; the others make up for it  # (n, h)"""
+        """Zero for a dropped unit; the others make up for it  # (h, n)"""
         if not self.dropout:
             return None
         draws = torch.rand(n, self.model.h, generator=generator, dtype=self.model.dtype)
-        return (draws >= self.dropout).to(draws.dtype).div_(1 - self.dropout)
+        kept = (draws >= self.dropout).T.contiguous()  # turned while it is small
+        return kept.to(draws.dtype).div_(1 - self.dropout)
 
 
 @dataclass(frozen=True)

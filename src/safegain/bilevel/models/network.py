@@ -52,14 +52,14 @@ class TwoLayer(Model):
         return max(BLOCK_NUMBERS // self.h, 1)
 
     def outputs(self, theta: Tensor, X: Tensor, dropout: Tensor | None = None) -> Tensor:
-        """z(theta)  # (n, k); `dropout` (n, h) multiplies the hidden units."""
+        """z(theta)  # (n, k); `dropout` (h, n) multiplies the hidden units."""
         return self._forward(theta, X, dropout)[1].T
 
     def _forward(self, theta: Tensor, X: Tensor, dropout: Tensor | None = None) -> tuple[Tensor, Tensor]:
         U, a, V, b = self.split(theta)
         h = torch.addmm(a[:, None], U, X.T).relu_()  # (h, n)
         if dropout is not None:
-            h = h * dropout.T
+            h = h * dropout
         return h, torch.addmm(b[:, None], V, h, alpha=self.gain)
 
     def pullback(self, theta: Tensor, X: Tensor, g: Gradient) -> Tensor:
