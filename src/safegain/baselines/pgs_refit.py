@@ -18,9 +18,13 @@ from torch.nn.functional import cross_entropy
 from safegain.baselines.base import NetworkClassifier, WeakData, fresh, seed_of, to_material
 from safegain.bilevel.measures import calibrated_log_loss
 from safegain.bilevel.search_space import Point
+from safegain.bilevel.solvers import Descent
+from safegain.bilevel.update_rules import GradientDescent
 from safegain.data.one_hot import one_hot
 from safegain.estimators import PGSClassifier
+from safegain.learners.network import Network
 from safegain.learners.recipe import DropoutNetwork, Material, Objective, Recipe, train
+from safegain.search.free import Free
 
 POWERS = (1, 2)  # of the weights; a search of few steps tells rows apart but does not push weights to 0 and 1
 SHARES = (1.0, 0.3)  # of the weight of rows without a label

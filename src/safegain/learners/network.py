@@ -7,7 +7,7 @@ from safegain.data.inputs import fit_inputs
 from safegain.data.parts import Parts
 from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
-from safegain.learners.recipe import N_HIDDEN, Recipe
+from safegain.learners.recipe import GAIN, N_HIDDEN, Recipe
 
 SOLVER_HIDDEN = 100  # units where a solver trains the network: hypergradients walk back over every step
 
@@ -63,7 +63,7 @@ class Network(Differentiable):
                 "Network(solver='adam')"
             )
         inputs = fit_inputs(parts.weak.X, model="network", scaling=self.scaling, ranks=parts.ranks)
-        gain = 1.0 if by_recipe else None
+        gain = GAIN if by_recipe else None
         n_hidden = self.n_hidden or usual
         model = TwoLayer(parts.weak.X.shape[1], n_hidden, parts.n_classes or 1, dtype=inputs.dtype, gain=gain)
         return Setup(inputs, model, self.solver or "gd", ALPHA if self.alpha is None else self.alpha)
