@@ -1,7 +1,8 @@
 """Losses of single rows with a bound that was fixed before the rows were seen: what a certificate can speak of.
 
-Names are those of `bilevel.measures`, and mean the same. A mean of unbounded losses cannot be bounded from finitely many rows: one row in a million could hold all of it. So
-errors of a regression count up to `clip`, and a probability below 1% counts as 1% in the log-loss.
+Names mean what they mean in `bilevel.measures`. A mean of unbounded losses cannot be bounded from finitely many rows:
+one row in a million could hold all of it. So errors of a regression count up to `clip`, and a probability below 1%
+counts as 1% in the log-loss.
 """
 
 import math
