@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import multinomial, norm
 
 from safegain.certificates.power import fewest_rows, required_trusted, set_aside, sign_test_power
 from safegain.certificates.sign_test import sign_test
@@ -37,3 +37,15 @@ def test_what_is_set_aside():
         set_aside(8)
     for delta in (0.2, 0.05, 0.001):
         assert 0.5 ** fewest_rows(delta) <= delta < 0.5 ** (fewest_rows(delta) - 1)
+
+
+@pytest.mark.parametrize(
+    ("n", "gain", "discordance", "delta"), [(6, 0.2, 0.5, 0.1), (25, 0.1, 0.1, 0.05), (9, 1, 1, 0.2)]
+)
+def test_power_is_the_sum_over_all_outcomes(n, gain, discordance, delta):
+    shares = [(discordance + gain) / 2, (discordance - gain) / 2, 1 - discordance]
+    outcomes = [(won, lost) for won in range(n + 1) for lost in range(n + 1 - won)]
+    certified = [(won, lost, n - won - lost) for won, lost in outcomes if sign_test(won, lost) <= delta]
+    assert certified
+    expected = sum(multinomial.pmf(outcome, n, shares) for outcome in certified)
+    assert sign_test_power(n, gain, discordance, delta) == pytest.approx(expected, rel=1e-10)

@@ -1,10 +1,13 @@
 """The sign test is wrong no more often than it says, and exact to its tails."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from safegain.certificates.sign_test import gain_lower_bound, sign_test, tolerance_test
+from safegain.certificates.sign_test import _lower, _upper, gain_lower_bound, sign_test, tolerance_test
 from tests.certificates.rivals import DELTA, NO_MORE, false_certificates, trinomial
 
 
@@ -59,3 +62,40 @@ def test_the_tests_and_the_bound_agree():
             if tolerance > 0:
                 p = tolerance_test(won, lost, n, tolerance=tolerance, delta=DELTA)
                 assert (p <= DELTA) == (lower >= -tolerance)
+
+
+def exact_tail(k: int, n: int, q: float) -> Fraction:
+    """P(Bin(n, q) >= k) in whole numbers, short of terms that are below 2^-80 of the sum."""
+    a, b = Fraction(q).as_integer_ratio()
+    term, total = math.comb(n, k) * a**k * (b - a) ** (n - k), 0
+    for j in range(k, n + 1):
+        total += term
+        if j > n * q and term < total >> 80:
+            break
+        term = term * (n - j) * a // ((j + 1) * (b - a))
+    return Fraction(total, b**n)
+
+
+def off(found: float, exact: Fraction) -> float:
+    return float(abs(Fraction(found) / exact - 1))
+
+
+def test_the_p_value_is_exact_in_every_tail():
+    """Against whole numbers, from 1 down to 1e-300, up to 100,000 rows."""
+    for n in (1, 2, 7, 40, 300):
+        for won in range(n + 1):
+            assert off(sign_test(won, n - won), exact_tail(won, n, 0.5)) <= 1e-12
+    smallest = 1.0
+    for n in (10_000, 100_000):
+        for z in (-2, 0, 2, 10, 36.8):
+            won = int(n / 2 + z * math.sqrt(n) / 2)
+            smallest = min(smallest, found := sign_test(won, n - won))
+            assert off(found, exact_tail(won, n, 0.5)) <= 1e-11
+    assert 0 < smallest < 1e-300
+
+
+def test_the_bounds_have_the_level_that_they_claim():
+    """Clopper and Pearson's: at the lower bound k rows or more, at the upper bound k or fewer, have probability delta."""
+    for k, n, delta in [(3, 40, 0.05), (180, 300, 5e-4), (1, 300, 1e-6), (5, 300, 1e-12), (250, 300, 1e-4)]:
+        assert off(delta, exact_tail(k, n, _lower(k, n, delta))) <= 1e-12
+        assert off(delta, 1 - exact_tail(k + 1, n, _upper(k, n, delta))) <= 1e-12
