@@ -95,7 +95,7 @@ def test_the_p_value_is_exact_in_every_tail():
 
 
 def test_the_bounds_have_the_level_that_they_claim():
-    """Clopper and Pearson's: at the lower bound k rows or more, at the upper bound k or fewer, have probability delta."""
+    """At the lower bound k rows or more, at the upper bound k or fewer, have probability delta."""
     for k, n, delta in [(3, 40, 0.05), (180, 300, 5e-4), (1, 300, 1e-6), (5, 300, 1e-12), (250, 300, 1e-4)]:
         assert off(delta, exact_tail(k, n, _lower(k, n, delta))) <= 1e-12
         assert off(delta, 1 - exact_tail(k + 1, n, _upper(k, n, delta))) <= 1e-12

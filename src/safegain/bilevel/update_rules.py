@@ -32,6 +32,8 @@ class UpdateRule(ABC):
         check(self, "learning_rate", "be positive or None", self.learning_rate is None or self.learning_rate > 0)
         for name in self.decays:
             check(self, name, "be at least 0 and below 1", 0 <= getattr(self, name) < 1)
+        for name in self.floors:
+            check(self, name, "be positive", getattr(self, name) > 0)
 
     @property
     def rate(self) -> float:
