@@ -561,7 +561,10 @@ BAD = {
     "groups missing": (bad(safeness=PerGroup(), model="softmax"), r"PerGroup: needs the group of every row"),
     "view of an unknown column": (bad(safeness=PerView({"a": ["nose"]}), model="softmax"), r"no column 'nose'"),
     "class that no trusted row has": (bad(safeness=PerClass([7]), model="softmax"), r"no trusted row has class 7"),
-    "measure of the other task": (bad(safeness=MultiMeasure("squared_error"), model="softmax"), r"squared_error does not fit"),
+    "measure of the other task": (
+        bad(safeness=MultiMeasure("squared_error"), model="softmax"),
+        r"squared_error does not fit",
+    ),
     "closed form for classes": (bad(solver="closed-form"), r"solver: ClosedForm is for a linear model of numbers"),
     "unrolled without steps": (
         bad(model="softmax", engine="unrolled"),

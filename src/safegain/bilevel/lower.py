@@ -115,7 +115,10 @@ class LowerLevel:
     def reverse(
         self, theta: Tensor, w: Tensor, Q: Tensor, v: Tensor, batch: Batch | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """d/d(theta, w, Q) of v . dL/dtheta, the last two for the batch's rows only."""
+        """d/d(theta, w, Q) of v . dL/dtheta, the last two for the batch's rows only.
+
+        For gradient descent and v = -eta alpha they are A_t' alpha - alpha, B_t' alpha, C_t' alpha: Eqs. (20) to (22).
+        """
         by_weight, by_target, hv = self._second_order(theta, w, Q, v, batch)
         return self._with_decay(hv, v), by_weight, by_target
 

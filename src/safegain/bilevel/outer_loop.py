@@ -98,46 +98,35 @@ def search(
     A hypergradient is of the order 1/n in each row; the outer step sees it times n, as the derivative per row. A
     checkpoint is written after every step, once the callbacks have seen it.
     """
-    lower, upper, space = problem.lower, problem.upper, problem.space
-    solver, engine, rule = problem.solver, problem.engine, outer_rule(learning_rate)
+    lower, space, solver, rule = problem.lower, problem.space, problem.solver, outer_rule(learning_rate)
     parameters = space.start()
     moments = [tuple(lower.storage.zeros_like(p) for _ in range(rule.n_state)) for p in parameters]
     loop = _Loop(parameters, moments, theta, [])
     if checkpoint is not None:
         loop.restore(checkpoint, selection, space)
-    raw, units, last = selection.raw.losses, upper.units, theta
+    last = theta
     began = time.perf_counter() - (loop.history[-1]["seconds"] if loop.history else 0.0)
     for step in range(len(loop.history), steps + 1):
         point = space.point(loop.parameters)
         solution = first if step == 0 and first is not None else None
         if solution is None:
-            tail = engine.tail if step < steps else 0
+            tail = problem.engine.tail if step < steps else 0
             solution = solver.solve(lower, point.w, point.Q, start=loop.theta, tail=tail)
         last = solution.theta
-        losses = upper.losses(solution.theta)
-        candidate = Candidate(step, solution.theta, point, losses)
-        record: Record = {
-            "step": step,
-            "objective": float(upper.objective(losses * units, raw * units)),
-            "margins": dict(zip(upper.names, ((raw - losses) * units).tolist(), strict=True)),
-            "violation": space.violation(point),
-            **selection.consider(candidate),
-            **solution.report,
-        }
-        stop = "" if torch.isfinite(losses).all() else "the solver diverged; lower the learning_rate of its rule"
+        candidate = Candidate(step, solution.theta, point, problem.upper.losses(solution.theta))
+        record = _record(problem, selection, candidate) | selection.consider(candidate) | solution.report
+        finite = bool(torch.isfinite(candidate.losses).all())
+        stop = "" if finite else "the solver diverged; lower the learning_rate of its rule"
         if step < steps and not stop:
-            v = upper.gradient(solution.theta, raw)
             try:
-                gradient = engine.hypergradient(lower, solution, point.w, point.Q, v)
+                slopes, report = _slopes(problem, loop.parameters, solution, point, selection.raw.losses)
             except IndefiniteHessian as error:
                 if step == 0:
                     raise  # nothing is lost yet, and no later step would fare better
                 stop = str(error)
             else:
-                record |= gradient.report
-                pulled = space.pull(loop.parameters, gradient.w, gradient.Q)
-                del gradient
-                if lower.ranks.count(sum(not (math.isfinite(g.sum()) or torch.isfinite(g).all()) for g in pulled)):
+                record |= report
+                if lower.ranks.count(sum(not (math.isfinite(g.sum()) or torch.isfinite(g).all()) for g in slopes)):
                     stop = "the hypergradient is not finite"
         loop.theta = solution.theta if solver.warm else loop.theta
         record["seconds"] = time.perf_counter() - began
@@ -149,12 +138,32 @@ def search(
         if step < steps:
             # The iterate belongs to whoever has kept it. Only if nobody has is its memory free for the next one.
             del candidate, point
-            moves = zip(loop.parameters, loop.states, pulled, strict=True)
+            moves = zip(loop.parameters, loop.states, slopes, strict=True)
             moved = tuple(
                 outer_step(rule, p, state, g.contiguous(), scale=lower.n_rows, t=step + 1) for p, state, g in moves
             )
-            del pulled
+            del slopes
             loop.parameters = space.project(moved)
             if checkpoint is not None:
                 checkpoint.save(step, loop.saved(selection, space))
     return Ending(loop.history, steps, f"ran all {steps} outer steps", last)
+
+
+def _record(problem: Bilevel, selection: Selection, candidate: Candidate) -> Record:
+    """What is measured of an iterate, in the user's units."""
+    upper, losses, raw = problem.upper, candidate.losses, selection.raw.losses
+    return {
+        "step": candidate.step,
+        "objective": float(upper.objective(losses * upper.units, raw * upper.units)),
+        "margins": dict(zip(upper.names, ((raw - losses) * upper.units).tolist(), strict=True)),
+        "violation": problem.space.violation(candidate.point),
+    }
+
+
+def _slopes(
+    problem: Bilevel, parameters: Parameters, solution: Solution, point: Point, raw: Tensor
+) -> tuple[Parameters, dict[str, float]]:
+    """dL_val/d(parameters), and what the engine says of it: lines 2 and 3 of Algorithm 1, 5 to 11 of Algorithm 2."""
+    v = problem.upper.gradient(solution.theta, raw)
+    gradient = problem.engine.hypergradient(problem.lower, solution, point.w, point.Q, v)
+    return problem.space.pull(parameters, gradient.w, gradient.Q), gradient.report

@@ -5,6 +5,8 @@ one), seen through which inputs, and by which measure the new model must not los
 is all there is to a requirement, so bootstrap samples, classes, groups, views and measures combine freely:
 
     Bootstrap(3) + PerClass() + MultiMeasure("log_loss", "brier")
+
+Together they are the constraint of Eq. (4): perf(theta, D_i) >= perf(theta_0, D_i) for each validation set D_i.
 """
 
 from abc import ABC, abstractmethod
@@ -73,7 +75,7 @@ class AllOf(Safeness):
 
 @dataclass(frozen=True)
 class Bootstrap(Safeness):
-    """Not worse on each of m samples of the trusted rows, drawn with replacement: the paper's rule.
+    """Not worse on each of m samples of the trusted rows, drawn with replacement: D_1 .. D_m of Eq. (4).
 
     A good penalty, and no certificate: the samples are of the very rows that are optimised.
     """

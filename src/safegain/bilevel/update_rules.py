@@ -25,12 +25,15 @@ class UpdateRule(Settings, ABC):
     usual_rate: ClassVar[float | None] = None  # None: `share` over the largest curvature at the start
     share: ClassVar[float] = 0.1
     decays: ClassVar[tuple[str, ...]] = ()  # fields that say how much of a running mean is kept
+    floors: ClassVar[tuple[str, ...]] = ()  # fields that keep a divisor from zero
     linear = True  # the reverse pass asks for neither the state nor the gradient that was used
 
     def __post_init__(self) -> None:
         check(self, "learning_rate", "be positive or None", self.learning_rate is None or self.learning_rate > 0)
         for name in self.decays:
             check(self, name, "be at least 0 and below 1", 0 <= getattr(self, name) < 1)
+        for name in self.floors:
+            check(self, name, "be positive", getattr(self, name) > 0)
 
     @property
     def rate(self) -> float:
@@ -96,6 +99,7 @@ class RMSProp(UpdateRule):
     rho: float = 0.99
     eps: float = 1e-8
     decays = ("rho",)
+    floors = ("eps",)
     n_state = 1
     linear = False
     usual_rate = 1e-3
@@ -123,6 +127,7 @@ class Adam(UpdateRule):
     beta2: float = 0.999
     eps: float = 1e-8
     decays = ("beta1", "beta2")
+    floors = ("eps",)
     n_state = 2
     linear = False
     usual_rate = 1e-2

@@ -1,53 +1,21 @@
 """Rows that do not fit in memory: the same answers as for the same rows in memory, and never more than a block read."""
 
-import re
-
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
-from sklearn.base import clone
 from torch.utils.data import Dataset, IterableDataset
 
-from safegain import ParquetRows, PGSClassifier, PGSRegressor
+from safegain import PGSClassifier, PGSRegressor
 from safegain.baselines import Reed
 from safegain.bilevel.settling import SAMPLE
 from safegain.data.design import BLOCK_ROWS, DenseDesign, column_scale
 from safegain.data.rows import ArrayRows, Joined, RowSource
-
-N, D = 20_000, 5
+from tests.data.streamed import D, N, mapped, regressor, same
 
 
 @pytest.fixture(autouse=True)
 def _nothing_kept(monkeypatch):
     monkeypatch.setattr("safegain.data.design.KEEP_BYTES", 0)  # as if there were many rows: every pass is read anew
-
-
-@pytest.fixture(scope="module")
-def problem():
-    random = np.random.default_rng(0)
-    X = random.standard_normal((N, D)) * [1, 10, 0.1, 1, 2] + [0, 5, 0, -1, 0]
-    y = X @ random.standard_normal(D) + random.standard_normal(N) * np.where(np.arange(N) % 2, 5, 0.1)
-    trusted = random.random(N) < 0.02
-    return X, np.where(~trusted & (random.random(N) < 0.1), np.nan, y), trusted
-
-
-def mapped(X, folder, *, order="C", dtype=None, mode="r"):
-    path = folder / f"{len(list(folder.iterdir()))}.npy"
-    np.save(path, np.asarray(X, dtype=dtype, order=order))
-    return np.load(path, mmap_mode=mode)
-
-
-def regressor(**kwargs):
-    return PGSRegressor("ridge", search_space="free", **{"n_outer": 3, "random_state": 0} | kwargs)
-
-
-def same(a, b, rtol=0.0):
-    for name in ("sample_weight_", "corrected_labels_"):
-        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=rtol, atol=rtol)
-    np.testing.assert_allclose(a.model_.theta, b.model_.theta, rtol=rtol, atol=rtol)
-    assert a.safeness_.step == b.safeness_.step
 
 
 @pytest.mark.parametrize("reference", ["raw", "best"])
@@ -187,68 +155,6 @@ def test_sources_agree_with_the_array(problem):
     np.testing.assert_allclose(torch.cat([z for _, z in design.products(B)]), written @ B.numpy(), atol=1e-12)
 
 
-@pytest.fixture(scope="module")
-def table(problem, tmp_path_factory):
-    """Two files, in row groups of 3,000."""
-    X, y, trusted = problem
-    folder = tmp_path_factory.mktemp("table")
-    for name, rows in (("b", slice(11_000, N)), ("a", slice(0, 11_000))):
-        columns = {f"x{j}": X[rows, j] for j in range(D)} | {"y": y[rows], "trusted": trusted[rows]}
-        whole = pa.table(columns | {"town": ["here"] * len(y[rows])})
-        pq.write_table(whole, folder / f"{name}.parquet", row_group_size=3_000)
-    return folder
-
-
-NAMES = [f"x{j}" for j in range(D)]
-
-
-def test_parquet_gives_what_the_array_gives(problem, table):
-    X, y, trusted = problem
-    rows = ParquetRows(table, columns=NAMES)
-    assert (rows.shape, rows.dtype, rows.ndim, len(rows)) == ((N, D), np.float64, 2, N)
-    np.testing.assert_array_equal(rows.column("y"), y)
-    a = regressor().fit(X, y, trusted=trusted)
-    b = regressor().fit(rows, rows.column("y"), trusted=rows.column("trusted"))
-    same(a, b, 1e-10)
-    assert b.feature_names_in_.tolist() == NAMES
-    np.testing.assert_allclose(b.predict(rows), a.predict(X), rtol=1e-10)
-    with pytest.raises(ValueError, match="feature names"):
-        b.predict(ParquetRows(table, columns=NAMES[::-1]))
-    with pytest.raises(ValueError, match=r"search_space='free', which streams"):
-        PGSRegressor().fit(rows, y, trusted=trusted)
-    with pytest.raises(ValueError, match="X: ParquetRows are streamed"):
-        PGSRegressor("mlp", search_space="free", batch_size=10).fit(rows, y, trusted=trusted)
-
-
-def test_row_groups_are_decoded_once_per_pass(table, monkeypatch):
-    rows, decoded = ParquetRows(table, columns=NAMES), []
-    decode = ParquetRows._rows_of
-    monkeypatch.setattr(ParquetRows, "_rows_of", lambda *args: decoded.append(args[1].number) or decode(*args))
-    assert sum(len(block) for block in rows.blocks(1_000)) == N
-    assert decoded == [0, 1, 2, 3, 0, 1, 2]
-    decoded.clear()
-    column_scale(rows)
-    assert len(decoded) == 14  # two passes
-
-
-def test_parquet_columns(tmp_path):
-    half = pa.array([1.5, None, 2.5], type=pa.float32())
-    pq.write_table(pa.table({"a": half, "n": [1, 2, None], "s": ["x", None, "y"]}), tmp_path / "t.parquet")
-    rows = ParquetRows(tmp_path / "t.parquet", columns=["a"])
-    assert rows.dtype == np.float32
-    assert rows.column("s").tolist() == ["x", None, "y"]
-    both = ParquetRows([tmp_path / "t.parquet"] * 2, columns=["n", "a"])
-    np.testing.assert_array_equal(both[:], [[1, 1.5], [2, np.nan], [np.nan, 2.5]] * 2)
-    with pytest.raises(ValueError, match=r"X: column 'n' holds 2 NaN and 0 inf"):
-        regressor().fit(both, np.arange(6.0), trusted=[0, 1])
-    with pytest.raises(ValueError, match=rf"column 's' of {re.escape(str(tmp_path / 't.parquet'))} is string"):
-        ParquetRows(tmp_path)
-    with pytest.raises(ValueError, match="has no column 'b'"):
-        ParquetRows(tmp_path, columns=["b"])
-    with pytest.raises(ValueError, match=r"holds no \*.parquet"):
-        ParquetRows(tmp_path / "..", columns=["b"])
-
-
 class Endless(IterableDataset):
     def __iter__(self):
         return iter(())
@@ -331,24 +237,3 @@ def test_benchmark_runs_on_few_rows():
     rows = memmap.run(sizes=(2_000, 4_000), dtypes=("float32",))
     assert len(rows) == 3
     assert all(np.isfinite(row["ratio"]) for row in rows)
-
-
-def test_weights_and_labels_may_be_mapped_to_files(problem, tmp_path):
-    X, y, trusted = problem
-    softmax = PGSClassifier("softmax", search_space="free", n_outer=3, random_state=0)
-    for model, labels in ((regressor(), y), (softmax, np.nan_to_num(y) > 0)):
-        files = []
-
-        def mapped(path, *args, files=files, plain=torch.from_file, **kwargs):
-            files.append(path)
-            return plain(path, *args, **kwargs)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(torch, "from_file", mapped)
-            found = clone(model).set_params(workspace=tmp_path).fit(X, labels, trusted=trusted)
-        same(clone(model).fit(X, labels, trusted=trusted), found)
-        assert len(files) == 2 + 4 + 2 * model.n_outer + 2  # start, moments, gradients, results
-        assert all(file.startswith(str(tmp_path)) for file in files)
-        assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="workspace: cannot write to"):
-        regressor().set_params(workspace=tmp_path / "missing").fit(X, y, trusted=trusted)
