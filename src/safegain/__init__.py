@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from safegain.estimators.saferefit import SafeRefit
     from safegain.learners.recipe import Recipe
     from safegain.runs.loading import load
+    from safegain.runs.saving import save
 
 # Where each name lives. A name is imported when it is first used: `safegain --help` has no need of torch.
 _HOME = {
@@ -45,6 +46,7 @@ _HOME = {
     "certify_in_order": "certificates.comparison",
     "load": "runs.loading",
     "required_trusted": "certificates.power",
+    "save": "runs.saving",
     "stack": "data.stacking",
 }
 
@@ -72,6 +74,7 @@ __all__ = [
     "certify_in_order",
     "load",
     "required_trusted",
+    "save",
     "stack",
 ]
 

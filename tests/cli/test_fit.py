@@ -226,7 +226,7 @@ def test_a_table_that_changes_while_a_fit_goes_on_costs_only_the_rows_to_look_at
     assert "was changed while the fit went on" in ended.stderr
     run = open_run(tmp_path / "out")
     assert run.examples is None
-    assert "was changed" in run.facts["notes"][-1]
+    assert "was changed" in run.facts.notes[-1]
     assert (run.labels["weight"] == open_run(cars / "run").labels["weight"]).all()
     assert (tmp_path / "out" / "report.html").exists()
 

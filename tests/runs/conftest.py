@@ -1,5 +1,6 @@
 import pytest
 
+from safegain.runs.saving import save
 from tests.runs.fits import FITS, saved_with_its_table
 
 
@@ -15,7 +16,7 @@ def saved(tmp_path_factory):
                 estimator, X = saved_with_its_table(folder)
             else:
                 estimator, X = FITS[name]()
-                estimator.save(folder, X)
+                save(estimator, folder, X)
             made[name] = estimator, X, folder
         return made[name]
 

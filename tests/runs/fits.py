@@ -17,7 +17,7 @@ from safegain import (
     Recipe,
 )
 from safegain.encoding import TableEncoder
-from safegain.runs.saving import facts_of_rows, write_run
+from safegain.runs.saving import Story, facts_of_rows, write_run
 
 SMALL = Recipe(n_hidden=8, n_steps=20, n_looks=2)
 
@@ -97,8 +97,7 @@ def saved_with_its_table(folder):
     encoder = TableEncoder(KINDS).fit(table)
     X = encoder.transform(table)
     estimator = PGSClassifier("softmax", random_state=0).fit(X, np.where(wrong & ~trusted, 1 - y, y), trusted=trusted)
-    told = {"label": "y", "columns": KINDS}
-    write_run(folder, estimator, rows=facts_of_rows(estimator, X), encoder=encoder, problem_facts=told)
+    write_run(folder, estimator, facts_of_rows(estimator, X), Story("y", KINDS, encoder=encoder))
     return estimator, table
 
 

@@ -6,12 +6,13 @@ from safegain.data.rows import ArrayRows
 from safegain.runs import RunError, open_run
 from safegain.runs.digest import digests, refused, repeated
 from safegain.runs.loading import load
+from safegain.runs.saving import save
 from tests.runs.fits import rows, same
 
 
 def test_a_run_without_its_rows_has_no_effects_and_knows_no_rows(saved, tmp_path):
     estimator, X, _ = saved("ridge")
-    estimator.save(tmp_path)
+    save(estimator, tmp_path)
     run = open_run(tmp_path)
     assert not {"effect", "disagrees", "digest"} & set(run.labels)
     with pytest.raises(RunError, match=r"saved without its rows.*save\(folder, X\)"):

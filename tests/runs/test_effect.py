@@ -6,6 +6,7 @@ import torch
 
 from safegain.data.rows import ArrayRows
 from safegain.runs import effect, open_run
+from safegain.runs.saving import record_of
 from tests.runs.fits import (
     frame,
 )
@@ -84,4 +85,4 @@ def test_rows_that_are_streamed_or_sparse_have_the_same_effects(saved):
     estimator, X, folder = saved("free")
     expected = open_run(folder).labels[["effect", "disagrees", "digest"]]
     for given_rows in (ArrayRows(X), scipy.sparse.csr_array(X)):
-        pd.testing.assert_frame_equal(effect.of_rows(estimator, given_rows), expected)
+        pd.testing.assert_frame_equal(effect.of_rows(record_of(estimator), given_rows), expected)

@@ -3,9 +3,10 @@ import pandas as pd
 
 from safegain.bilevel.selection import SafenessReport
 from safegain.certificates.certificate import Certificate
-from safegain.runs import facts, open_run
+from safegain.runs import findings, open_run
+from safegain.runs.facts import Files, Part, Record, Rows, Verdict
 from safegain.runs.loading import load
-from safegain.runs.saving import facts_of_rows, write_run
+from safegain.runs.saving import Story, facts_of_rows, save, write_run
 from tests.runs.fits import FREE, fitted
 
 
@@ -16,14 +17,12 @@ def test_the_verdict_says_how_it_ended():
         (entry,) = facts_entry(p, tolerance)
         return Certificate((entry,))
 
-    assert facts.verdict(report, None, "raw")["outcome"] == "safe"
-    assert facts.verdict(report, certificate(0.01, 0.0), "raw")["outcome"] == "improved"
-    assert facts.verdict(report, certificate(0.01, 0.1), "raw")["outcome"] == "safe"
-    assert facts.verdict(report.fallen_back("Fell back."), certificate(0.5, 0.0), "raw") == {
-        "outcome": "fell back",
-        "sentence": "Fell back.",
-        "reference": "raw",
-    }
+    assert findings.verdict(report, None, "raw").outcome == "safe"
+    assert findings.verdict(report, certificate(0.01, 0.0), "raw").outcome == "improved"
+    assert findings.verdict(report, certificate(0.01, 0.1), "raw").outcome == "safe"
+    assert findings.verdict(report.fallen_back("Fell back."), certificate(0.5, 0.0), "raw") == Verdict(
+        "fell back", "raw", "Fell back."
+    )
 
 
 def facts_entry(p, tolerance):
@@ -47,42 +46,30 @@ def test_facts_of_a_comparison_are_those_of_its_rows(tmp_path):
         }
     )
     groups = np.array(["north", "south"])[np.arange(200) % 2]
-    told = {
-        "label": "answer",
-        "columns": {"age": "number"},
-        "files": {"train": "a.csv", "trusted": None},
-        "notes": ["n"],
-    }
-    write_run(
-        tmp_path, estimator, rows=facts_of_rows(estimator), groups=groups, problem_facts=told, seconds=1.5, ids=groups
-    )
+    files = Files("a.csv", None)
+    story = Story("answer", {"age": "number"}, files, ["n"], groups=groups, ids=groups, seconds=1.5)
+    write_run(tmp_path, estimator, facts_of_rows(estimator), story)
     run = open_run(tmp_path)
-    assert [(m["name"], m["role"], m["n"]) for m in run.facts["models"]] == [
+    assert [(m.name, m.role, m.n) for m in run.facts.models] == [
         ("raw", "reference", len(numbers)),
         ("new", "new", len(numbers)),
     ]
-    assert run.facts["models"][1]["loss"] == 2 * wrong["new"].mean()
-    for key, part in (("by_class", estimator._labels.given), ("by_group", groups)):
-        assert run.facts[key] == [
-            {
-                "name": name,
-                "n": int((part[numbers] == name).sum()),
-                "reference": wrong["raw"][part[numbers] == name].mean(),
-                "new": wrong["new"][part[numbers] == name].mean(),
-            }
+    assert run.facts.models[1].loss == 2 * wrong["new"].mean()
+    for found, part in ((run.facts.by_class, estimator._labels.given), (run.facts.by_group, groups)):
+        assert found == [
+            Part(
+                name,
+                int((part[numbers] == name).sum()),
+                wrong["raw"][part[numbers] == name].mean(),
+                wrong["new"][part[numbers] == name].mean(),
+            )
             for name in np.unique(part).tolist()
         ]
-    assert run.facts["label"] == "answer"
-    assert run.facts["seconds"] == 1.5
+    assert run.facts.label == "answer"
+    assert run.facts.seconds == 1.5
+    assert run.facts.files == files
     assert run.labels["group"].tolist() == run.labels["id"].tolist() == groups.tolist()
-    assert run.facts["rows"] == {
-        "all": 200,
-        "weak": 100,
-        "trusted": 100,
-        "held_out": len(numbers),
-        "set_aside": 0,
-        "unlabelled": 0,
-    }
+    assert run.facts.rows == Rows(all=200, weak=100, trusted=100, held_out=len(numbers), set_aside=0, unlabelled=0)
 
 
 def test_numbers_that_json_does_not_know_are_null_to_readers_and_come_back_to_the_estimator(tmp_path):
@@ -91,7 +78,7 @@ def test_numbers_that_json_does_not_know_are_null_to_readers_and_come_back_to_th
     losses = estimator.comparison_["loss"].to_numpy().copy()
     losses[estimator.comparison_["model"] == "new"] = np.nan  # it diverged
     estimator.comparison_["loss"] = losses
-    estimator.save(tmp_path)
-    assert open_run(tmp_path).facts["history"] == [{"objective": None, "margins": {"bootstrap 1": 0.5}, "step": 3}]
-    assert [model["name"] for model in open_run(tmp_path).facts["models"]] == [estimator.reference_]
+    save(estimator, tmp_path)
+    assert open_run(tmp_path).facts.history == [Record(margins={"bootstrap 1": 0.5}, step=3)]
+    assert [model.name for model in open_run(tmp_path).facts.models] == [estimator.reference_]
     assert load(tmp_path).history_ == estimator.history_

@@ -8,7 +8,7 @@ import pytest
 
 from safegain.jobs.shown import choose_examples, example_frame, nearest_trusted
 from safegain.runs import RunError, open_run
-from safegain.runs.saving import facts_of_rows, write_run
+from safegain.runs.saving import Story, facts_of_rows, write_run
 from tests.run_folders import make_run
 
 
@@ -38,7 +38,7 @@ def test_examples_and_neighbours_are_read_as_they_were_written(saved, tmp_path):
     near = nearest_trusted(X, chosen, np.flatnonzero(estimator.trusted_))
     shown = np.union1d(chosen, near["neighbour"])
     examples = example_frame({"age": X[:, 0]}, shown)
-    write_run(tmp_path, estimator, rows=found, examples=examples, neighbours=near)
+    write_run(tmp_path, estimator, found, Story(examples=examples, neighbours=near))
     run = open_run(tmp_path)
     pd.testing.assert_frame_equal(run.neighbours, near)
     assert run.examples["values"].tolist() == examples["values"].tolist()

@@ -12,6 +12,7 @@ from safegain.runs.doubt import suspicion_of_numbers
 from safegain.runs.folder import DOUBTFUL
 from safegain.runs.label_table import GROUP_ROWS
 from safegain.runs.loading import load
+from safegain.runs.saving import save
 from tests.runs.fits import FITS, fitted, same
 
 
@@ -34,7 +35,7 @@ def test_issues_of_the_folder_are_those_of_the_estimator(saved, name):
         expected = expected[suspicion[expected["row"]] > DOUBTFUL]
         for column in expected:
             assert run.issues[column].tolist() == expected[column].tolist()
-        assert run.facts["n_suspicious"] == len(expected)
+        assert run.facts.n_suspicious == len(expected)
         if len(expected):
             assert type(run.issues["suggested"].tolist()[0]) is type(expected["suggested"].tolist()[0])
     assert run.labels["given"].isna().tolist() == (~labels.labelled).tolist()
@@ -49,7 +50,7 @@ def test_many_rows_are_written_in_row_groups(tmp_path):
     X, trusted = random.normal(size=(n, 1)), np.arange(n) < 200
     y = np.where(random.random(n) < 0.9, X[:, 0] > 0, X[:, 0] < 0)
     estimator = PGSClassifier("softmax", search_space="free", n_outer=1).fit(X, y, trusted=trusted)
-    estimator.save(tmp_path, X)
+    save(estimator, tmp_path, X)
     assert pq.ParquetFile(tmp_path / "labels-1-of-1.parquet").num_row_groups == 2
     loaded = load(tmp_path)
     for name in ("label_distribution_", "sample_weight_", "corrected_labels_"):
@@ -60,4 +61,4 @@ def test_many_rows_are_written_in_row_groups(tmp_path):
 def test_classes_that_no_column_holds_are_refused_with_a_word(tmp_path):
     estimator, _ = fitted(names=np.array(["a\ud800", "b"], object))
     with pytest.raises(RunError, match="classes: a run folder holds"):
-        estimator.save(tmp_path)
+        save(estimator, tmp_path)

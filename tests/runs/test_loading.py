@@ -9,6 +9,7 @@ from safegain.encoding import TableEncoder
 from safegain.runs import RunError, open_run
 from safegain.runs.digest import refused
 from safegain.runs.loading import load
+from safegain.runs.saving import save
 from tests.runs.fits import FITS, KINDS, fitted, network, same
 
 
@@ -39,7 +40,7 @@ def test_what_is_loaded_has_the_bits_of_what_was_saved(saved, name):
 
 def test_what_is_loaded_is_saved_again_as_it_was(saved, tmp_path):
     _, X, folder = saved("words, frame, certificate")
-    load(folder).save(tmp_path / "again", X)
+    save(load(folder), tmp_path / "again", X)
     for name in ("labels-1-of-1.parquet", "model.safetensors"):
         assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
 
@@ -52,7 +53,7 @@ def test_a_module_of_the_users_lends_its_code_and_takes_its_numbers_from_the_fol
     own = network()
     own[1].running_mean += 0.5
     estimator, X = fitted(own, n_inner=10, search_space="free", n_outer=1)
-    estimator.save(tmp_path, X)
+    save(estimator, tmp_path, X)
     with pytest.raises(RunError, match=r"Module of your own \(Sequential\).*load\(folder, module="):
         load(tmp_path)
     with pytest.raises(RunError, match="give one with the layers"):

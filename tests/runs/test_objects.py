@@ -19,6 +19,7 @@ from safegain import (
 from safegain.certificates.bounded_losses import BoundedLoss
 from safegain.runs.loading import load
 from safegain.runs.objects import from_json, parameters_to_json, to_json
+from safegain.runs.saving import save
 from tests.runs.fits import (
     fitted,
     same,
@@ -49,7 +50,7 @@ def test_what_cannot_be_stored_is_null_and_has_its_default_after_loading(tmp_pat
         random_state=np.random.RandomState(0), certify=Certify(measures=BoundedLoss("mine", lambda y, said: y, 1.0))
     )
     assert parameters_to_json(estimator.get_params())[1] == ["callbacks", "certify", "random_state"]
-    estimator.save(tmp_path)
+    save(estimator, tmp_path)
     loaded = load(tmp_path)
     assert [loaded.get_params()[name] for name in ("callbacks", "certify", "random_state")] == [None] * 3
     same(loaded.predict(X), estimator.predict(X))

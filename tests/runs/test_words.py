@@ -1,17 +1,20 @@
 import pytest
 
+from safegain.runs.facts import Facts, Rows, Verdict
 from safegain.runs.words import judged
+
+WEAK = Rows(all=2100, weak=2000, trusted=100, held_out=50, set_aside=0, unlabelled=0)
 
 
 @pytest.mark.parametrize(
-    ("facts", "words"),
+    ("verdict", "rows", "doubted", "words"),
     [
-        ({"verdict": None, "rows": None, "n_suspicious": 3}, "3 doubtful labels are"),
-        ({"verdict": {"outcome": "safe"}, "rows": {"weak": 2000}, "n_suspicious": 1500}, "1,500 of 2,000 doubtful"),
-        ({"verdict": {"outcome": "fell back", "reference": "raw"}, "rows": None, "n_suspicious": 15}, "15 doubtful"),
-        ({"verdict": {"outcome": "fell back", "reference": "raw"}, "rows": None, "n_suspicious": 0}, "as they are"),
-        ({"verdict": {"outcome": "fell back", "reference": "trusted"}, "rows": None, "n_suspicious": 0}, "not used"),
+        (None, None, 3, "3 doubtful labels are"),
+        (Verdict("safe", "raw"), WEAK, 1500, "1,500 of 2,000 doubtful"),
+        (Verdict("fell back", "raw"), None, 15, "15 doubtful"),
+        (Verdict("fell back", "raw"), None, 0, "as they are"),
+        (Verdict("fell back", "trusted"), None, 0, "not used"),
     ],
 )
-def test_what_is_said_of_labels_is_so(facts, words):
-    assert words in judged(facts)
+def test_what_is_said_of_labels_is_so(verdict, rows, doubted, words):
+    assert words in judged(Facts(format=2, task="classes", verdict=verdict, rows=rows, n_suspicious=doubted))

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from safegain.cli.fit import tell_outcome
+from safegain.cli.fit import conclude
 from safegain.cli.talk import Talk
 from safegain.jobs.fitting import fit_table
 from safegain.jobs.request import Request
@@ -31,7 +31,7 @@ def run_demo(folder: Path, talk: Talk) -> None:
     train, trusted, out = (str((folder / name).absolute()) for name in ("train.csv", "trusted.csv", "run"))
     command = ["fit", train, "--label", "digit", "--trusted", trusted, "--certify", "0.05", "--out", out]
     request = Request(Wanted(train, "digit", trusted), {"certify": "0.05"}, 0, "auto", 1, command)
-    tell_outcome(fit_table(request, folder / "run", say=talk.say, verbose=talk.progress), talk)
+    conclude(fit_table(request, folder / "run", say=talk.say, verbose=talk.progress), talk)
 
 
 def write_files(folder: Path) -> None:

@@ -1,6 +1,5 @@
 """What both estimators share: scikit-learn's conventions around one PGS run."""
 
-import os
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import replace
@@ -40,13 +39,11 @@ from safegain.estimators.progress import ProgressBar
 from safegain.learners.configure import LINEAR, Inner, make_model, walks_back
 from safegain.learners.recipe import Recipe
 from safegain.learners.trained import TrainedModel
-from safegain.runs.saving import save
 from safegain.search.training import Compared, Data, Outcome, Settings, run, streams
 
 
 class PGS(PGSParameters, ABC):
     _default_model: str
-    _keeps_checkpoint = False  # for one who has still to write down what was found
     certificate_: Certificate | None
 
     def fit(self, X: Any, y: Any, trusted: Any = None, groups: Any = None) -> Self:
@@ -93,7 +90,7 @@ class PGS(PGSParameters, ABC):
         with opened_checkpoint(self.checkpoint, name_run, random, ranks) as kept:
             random = random if kept is None else kept.random_state
             self._learn(rows, labels, trusted, groups, random, kept)
-            if kept is not None and not self._keeps_checkpoint:
+            if kept is not None:
                 kept.remove()
         return self
 
@@ -385,15 +382,6 @@ class PGS(PGSParameters, ABC):
         """
         check_is_fitted(self)
         return issues(self._labels, self.trusted_, self.sample_weight_, self._alternatives())
-
-    def save(self, folder: str | os.PathLike, X: Any = None) -> None:
-        """Write a run folder, from which `safegain.load(folder)` makes this estimator again: docs/run-format.md.
-
-        With X, the rows of the fit, the labels table also says which labels matter most to check and where the model
-        and its reference differ, and fresh rows can be told from these. Of the parameters, functions, generators and a
-        module of your own are not stored.
-        """
-        save(self, folder, X)
 
     def predict(self, X: Any) -> np.ndarray:
         """What the chosen model says of the rows of X."""

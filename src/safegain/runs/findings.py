@@ -1,13 +1,13 @@
-"""What run.json says of a run, from a fitted estimator: for people and programs that do not load the model."""
+"""What run.json says of a fit, for people and programs that do not load the model."""
 
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import sklearn
@@ -16,8 +16,10 @@ import torch
 from safegain.bilevel.selection import SafenessReport
 from safegain.certificates.certificate import Certificate
 from safegain.data.ranks import Ranks
+from safegain.estimators.record import Record
+from safegain.runs import facts
+from safegain.runs.facts import MODELS, NEW
 from safegain.runs.folder import FORMAT
-from safegain.runs.model_state import NEW, REFERENCES
 
 
 def about_software() -> dict[str, Any]:
@@ -31,41 +33,45 @@ def about_software() -> dict[str, Any]:
     return {"format": FORMAT, "safegain": version("safegain"), "versions": numbers, "created": created}
 
 
-def verdict(report: SafenessReport, certificate: Certificate | None, reference: str) -> dict[str, str]:
+def verdict(report: SafenessReport, certificate: Certificate | None, reference: Any) -> facts.Verdict:
     """improved: handed back, and certified to be not worse by anything; safe: handed back otherwise."""
     certified = certificate is not None and certificate.certified
     strictly = certified and certificate is not None and all(entry.tolerance == 0 for entry in certificate.entries)
-    outcome = "fell back" if report.fell_back else "improved" if strictly else "safe"
-    return {"outcome": outcome, "sentence": report.status, "reference": reference}
+    outcome: Any = "fell back" if report.fell_back else "improved" if strictly else "safe"
+    return facts.Verdict(outcome, reference, report.status)
 
 
-def count_rows(estimator: Any, ranks: Ranks) -> dict[str, int]:
+def proof(certificate: Certificate | None) -> facts.Certificate | None:
+    return None if certificate is None else msgspec.convert(plain(certificate.as_dict()), facts.Certificate)
+
+
+def count_rows(record: Record, ranks: Ranks) -> facts.Rows:
     """On all ranks."""
     masks = {
-        "all": np.ones_like(estimator.trusted_),
-        "weak": ~estimator.trusted_,
-        "trusted": estimator.trusted_,
-        "held_out": estimator.held_out_,
-        "set_aside": estimator.set_aside_,
-        "unlabelled": ~estimator._labels.labelled,
+        "all": np.ones_like(record.trusted),
+        "weak": ~record.trusted,
+        "trusted": record.trusted,
+        "held_out": record.held_out,
+        "set_aside": record.set_aside,
+        "unlabelled": ~record.labels.labelled,
     }
-    return {name: ranks.count(mask.sum()) for name, mask in masks.items()}
+    return facts.Rows(**{name: ranks.count(mask.sum()) for name, mask in masks.items()})
 
 
-def compared_models(comparison: pd.DataFrame, reference: str) -> list[dict[str, Any]]:
+def compared_models(comparison: pd.DataFrame, reference: str) -> list[facts.ComparedModel]:
     """Mean loss and share of mistakes of each model; a model that diverged is left out."""
     classifies = "mistake" in comparison
     found = []
-    for name in (*REFERENCES, NEW):
+    for name in MODELS:
         rows = comparison[comparison["model"] == name]
         if len(rows) and math.isfinite(loss := float(rows["loss"].mean())):
             mistakes = float(rows["mistake"].mean()) if classifies else None
-            role = {reference: "reference", NEW: "new"}.get(name)
-            found.append({"name": name, "n": len(rows), "loss": loss, "mistakes": mistakes, "role": role})
+            role: Any = {reference: "reference", NEW: "new"}.get(name)
+            found.append(facts.ComparedModel(name, len(rows), loss, mistakes, role))
     return found
 
 
-def by_part(comparison: pd.DataFrame, reference: str, parts: Mapping[int, Any]) -> list[dict[str, Any]] | None:
+def by_part(comparison: pd.DataFrame, reference: str, parts: Mapping[int, Any]) -> list[facts.Part] | None:
     """Reference against new model on the compared rows of each class or group; `parts` says which one a row is of.
 
     The share of mistakes, or the mean loss of numbers. None where the two were not compared.
@@ -77,7 +83,7 @@ def by_part(comparison: pd.DataFrame, reference: str, parts: Mapping[int, Any]) 
         return None
     names = [parts[row] for row in table.index.tolist()]
     return [
-        {"name": name, "n": len(rows), "reference": float(rows[reference].mean()), "new": float(rows[NEW].mean())}
+        facts.Part(name, len(rows), float(rows[reference].mean()), float(rows[NEW].mean()))
         for name, rows in table.groupby(np.array(names, dtype=object))
     ]
 
@@ -90,9 +96,18 @@ def values_of_rows(values: Any, comparison: pd.DataFrame, first_row: int, ranks:
     return {row: value for part in ranks.gather(mine) for row, value in part.items()}
 
 
-def margins(report: SafenessReport) -> list[dict[str, Any]]:
+def margins(report: SafenessReport) -> list[facts.Margin]:
     """Of every validation set whose losses are numbers."""
-    return [asdict(each) for each in report.sets if math.isfinite(each.raw_loss) and math.isfinite(each.new_loss)]
+    return [
+        facts.Margin(each.name, each.raw_loss, each.new_loss, each.margin)
+        for each in report.sets
+        if math.isfinite(each.raw_loss) and math.isfinite(each.new_loss)
+    ]
+
+
+def steps(history: list[dict[str, Any]]) -> list[facts.Record]:
+    """What readers know of; `load` has the whole of it."""
+    return [msgspec.convert(plain(record), facts.Record) for record in history]
 
 
 def plain(value: Any) -> Any:

@@ -1,0 +1,39 @@
+"""What a fit found, for whoever writes it down or shows it: one value, complete, and the same for all searches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from safegain.bilevel.selection import SafenessReport
+from safegain.certificates.certificate import Certificate
+from safegain.data.labels import Labels
+from safegain.learners.trained import TrainedModel
+
+
+@dataclass(frozen=True)
+class Record:
+    """Arrays have an entry for each row of this rank."""
+
+    labels: Labels
+    trusted: np.ndarray  # (n,) bool
+    held_out: np.ndarray  # (n,) bool: trusted rows that only ranked candidates
+    set_aside: np.ndarray  # (n,) bool: trusted rows that only the certificate saw
+    weight: np.ndarray  # (n,)
+    moved: np.ndarray  # (n, k) label distributions, or (n,) shifts
+    corrected: np.ndarray  # (n,) labels
+    model: TrainedModel  # that predicts
+    references: Mapping[str, TrainedModel]
+    reference: str  # the name of the one that the model was compared with
+    safeness: SafenessReport
+    certificate: Certificate | None
+    comparison: pd.DataFrame
+    history: list[dict[str, Any]]
+    n_iter: int
+    clip: float | None  # the largest error that counts in a certificate of numbers
+
+    @property
+    def fell_back(self) -> bool:
+        return self.model is self.references[self.reference]

@@ -1,0 +1,231 @@
+"""What run.json and certificate-K.json hold, as types: whatever else is in a file is ignored, and a misfit is damage.
+
+docs/run-format.md is made from these types (docs/make_run_format.py). What may be null may be absent: a reader does
+without it. Nothing here imports torch.
+"""
+
+from typing import Annotated, Any, Literal, get_args
+
+from msgspec import Meta, Struct
+
+from safegain.tables.kinds import Kind
+
+MOST = 2**63 - 1
+Whole = Annotated[int, Meta(ge=-MOST, le=MOST)]
+Count = Annotated[int, Meta(ge=0, le=MOST)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Level = Annotated[float, Meta(gt=0, lt=1)]
+NotNegative = Annotated[float, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+Label = str | bool | Whole | float
+
+Task = Literal["classes", "numbers"]
+Reference = Literal["raw", "raw+trusted", "trusted"]
+Model = Literal["raw", "raw+trusted", "trusted", "new"]
+REFERENCES: tuple[Reference, ...] = get_args(Reference)
+MODELS: tuple[Model, ...] = get_args(Model)  # of a comparison, by number
+NEW: Model = "new"
+
+
+def told(text: str) -> Meta:
+    return Meta(description=text)
+
+
+class Entry(Struct, frozen=True):
+    """One claim of a certificate."""
+
+    name: Annotated[str, told("the rows that it is about")]
+    measure: str
+    test: str
+    n: Annotated[Count, told("rows")]
+    won: Annotated[Count, told("rows on which the new model did better")]
+    lost: Annotated[Count, told("rows on which the reference did better")]
+    gain: Annotated[float, told("mean, in the measure's units")]
+    lower_bound: Annotated[float, told("of the gain")]
+    p_value: Share
+    delta: Annotated[Level, told("level of the test")]
+    tolerance: Annotated[NotNegative, told("how much worse still passes; below `bound`")]
+    bound: Annotated[Positive, told("largest loss that counts")]
+    certified: bool
+
+
+class Certificate(Struct, frozen=True, kw_only=True):
+    """A certificate: all of its claims must hold. The numbers are those of the weakest claim."""
+
+    certified: bool
+    p_value: Share
+    lower_bound: float
+    n: Annotated[Count, told("fresh rows")]
+    asymptotic: Annotated[bool, told("holds in the limit of many rows, for a way of training")]
+    sentence: str
+    entries: list[Entry]
+    file: Annotated[str | None, told("the fresh rows; in certificate-K.json only")] = None
+    created: Annotated[str | None, told("ISO 8601, UTC; in certificate-K.json only")] = None
+
+
+class Rows(Struct, frozen=True):
+    """How many rows there were of each kind."""
+
+    all: Count
+    weak: Count
+    trusted: Count
+    held_out: Annotated[Count, told("trusted, kept to compare models")]
+    set_aside: Annotated[Count, told("trusted, kept for the certificate")]
+    unlabelled: Count
+
+
+class Files(Struct, frozen=True):
+    """Where the rows came from."""
+
+    train: Annotated[str | None, told("absolute path")] = None
+    trusted: Annotated[str | None, told("absolute path, or the name of a column")] = None
+    checked: Annotated[list[str] | None, told("absolute paths of reviews")] = None
+
+
+class Verdict(Struct, frozen=True):
+    """How it ended."""
+
+    outcome: Annotated[
+        Literal["improved", "safe", "fell back"],
+        told(
+            "improved: handed back, and certified with tolerance 0; safe: handed back otherwise; fell back: the "
+            "reference was handed back"
+        ),
+    ]
+    reference: Annotated[Reference, told("what the new model was compared with")]
+    sentence: str | None = None
+
+
+class ComparedModel(Struct, frozen=True):
+    """A model on the trusted rows that models were compared on; one that diverged is not listed."""
+
+    name: Annotated[str, told('a reference, or `"new"`')]
+    n: Annotated[Count, told("rows")]
+    loss: Annotated[
+        float, told("mean log-loss at the model's best temperature, or mean squared error in the label's units")
+    ]
+    mistakes: Annotated[Share | None, told("their share; null for numbers")] = None
+    role: Literal["reference", "new"] | None = None
+
+
+class Margin(Struct, frozen=True):
+    """Reference against new model on one validation set."""
+
+    name: str
+    raw_loss: float
+    new_loss: float
+    margin: float
+
+
+class Part(Struct, frozen=True):
+    """Both models on the compared rows of one class or group: share of mistakes, or mean squared error."""
+
+    name: Label
+    n: Count
+    reference: float
+    new: float
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A step or a candidate of the search; null, or nothing, stands for what is no number."""
+
+    candidate: Annotated[str | None, told('of "auto" for classes')] = None
+    step: Annotated[Whole | None, told("of other searches")] = None
+    objective: float | None = None
+    rank_loss: Annotated[float | None, told("loss on the rows that rank candidates")] = None
+    mistakes: float | None = None
+    safe: bool | None = None
+    violation: float | None = None
+    margins: Annotated[dict[str, float | None] | None, told("by validation set")] = None
+    share: Annotated[float | None, told("of labels that are wrong, as estimated")] = None
+    fold: Whole | None = None
+    seconds: float | None = None
+
+
+class EncoderParameters(Struct, frozen=True):
+    """Arguments of `TableEncoder`."""
+
+    kinds: dict[str, Kind]
+    folder: Annotated[str | None, told("where pictures lie")] = None
+    image_features: str = "auto"
+    random_state: Whole = 0
+
+
+class Encoder(Struct, frozen=True):
+    """How a table becomes a matrix: what `TableEncoder.state` gives."""
+
+    parameters: EncoderParameters
+    blocks: Annotated[list[dict[str, Any]], told("one for each column, in order")]
+
+
+class Estimator(Struct, frozen=True):
+    """What `load` reads; all else is for other readers."""
+
+    name: Annotated[str, told("`PGSClassifier` or `PGSRegressor`")]
+    parameters: Annotated[dict[str, Any], told("constructor arguments, as described below")]
+    not_stored: Annotated[
+        list[str], told("arguments that no file can hold; they have their defaults after loading")
+    ] = []
+    fitted: Annotated[dict[str, Any] | None, told("`Fitted`, which `load` checks")] = None
+
+
+class Architecture(Struct, frozen=True, kw_only=True):
+    """The kind of model; its numbers are in model.safetensors."""
+
+    kind: Literal["linear", "two-layer", "module"]
+    sizes: Annotated[list[Whole], told("columns with the one, outputs; or features, hidden units, outputs; or outputs")]
+    linear: bool
+    dtype: Literal["float32", "float64"]
+    scaled: Annotated[bool, told("rows are standardised")]
+    handed_back: Annotated[Model, told("whose theta predicts")]
+    references: list[str]
+    name: Annotated[str | None, told("of a module")] = None
+    parameters: Annotated[dict[str, list[Whole]] | None, told("of a module: name -> shape")] = None
+
+
+class Fitted(Struct, frozen=True, kw_only=True):
+    """What was learned, apart from the tables and the arrays."""
+
+    n_features_in: Whole
+    feature_names_in: list[str] | None = None
+    label_dtype: Annotated[str, told("NumPy's type of y")]
+    class_dtype: Annotated[str | None, told("NumPy's type of the classes")] = None
+    label_mean: Annotated[float, told("how numbers were standardised")]
+    label_scale: float
+    clip: Annotated[float | None, told("the largest error that counts in a certificate of numbers")] = None
+    n_iter: Whole
+    reference: Reference
+    model: Architecture
+    safeness: dict[str, Any]
+    certificate: dict[str, Any] | None = None
+    history: list[dict[str, Any]]
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """run.json."""
+
+    format: Annotated[Whole, told("2")]
+    task: Task
+    safegain: Annotated[str | None, told("version that wrote it")] = None
+    versions: Annotated[dict[str, str] | None, told("python, torch, numpy, scikit-learn")] = None
+    created: Annotated[str | None, told("ISO 8601, UTC")] = None
+    seconds: Annotated[float | None, told("duration of the fit")] = None
+    label: Annotated[str | None, told("column of the labels")] = None
+    classes: Annotated[
+        list[Label] | None, told("all of one type, in the order of all class numbers; null for numbers")
+    ] = None
+    rows: Rows | None = None
+    columns: Annotated[dict[str, Kind] | None, told("feature column -> how it was read")] = None
+    files: Files | None = None
+    notes: Annotated[list[str] | None, told("what was inferred, what was left out and why")] = None
+    estimator: Estimator | None = None
+    encoder: Annotated[Encoder | None, told("there is one where there are `columns`, for these columns")] = None
+    verdict: Verdict | None = None
+    certificate: Certificate | None = None
+    models: list[ComparedModel] | None = None
+    margins: Annotated[list[Margin] | None, told("of each validation set")] = None
+    by_class: list[Part] | None = None
+    by_group: list[Part] | None = None
+    history: list[Record] | None = None
+    n_suspicious: Annotated[Count | None, told("weak rows with `suspicion` > 0.5: more likely wrong than right")] = None
+    seed: Whole | None = None
