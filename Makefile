@@ -20,7 +20,7 @@ test: .venv/installed
 
 # kill -9 at twenty random moments of five kinds of fits, in about ten minutes.
 killed: .venv/installed
-	SAFEGAIN_MOMENTS=4 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/test_killed.py
+	SAFEGAIN_MOMENTS=4 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/jobs/test_fitting.py
 
 # The README's quick start, line by line, in an empty folder and an environment of its own.
 quickstart:

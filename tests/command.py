@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from typer.testing import CliRunner
+
+from safegain.cli import app
+
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
 
 
@@ -23,4 +27,11 @@ def done(*words: object, **how: object) -> str:
     """Standard output of a command that must not fail."""
     ended = safegain(*words, **how)
     assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def here(*words):
+    """What `done` gives, without a process of its own: its start takes longer than most commands."""
+    ended = CliRunner().invoke(app, list(map(str, words)))
+    assert ended.exit_code == 0, ended.output
     return ended.stdout

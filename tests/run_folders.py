@@ -104,7 +104,7 @@ def _facts(task: str, classes: list[str], columns: dict[str, str], labels: pd.Da
     }
     counts = {"all": len(labels), "weak": int((~labels.trusted).sum()), "trusted": int(labels.trusted.sum())}
     return {
-        "format": 1,
+        "format": 2,
         "safegain": "0.1.0",
         "versions": {"python": "3.11.0", "torch": "2.13.0", "numpy": "2.4.6", "scikit-learn": "1.9.1"},
         "created": "2026-01-31T12:00:00+00:00",

@@ -19,7 +19,7 @@ Run = Annotated[Path, typer.Argument(help="The folder of a run, as `safegain fit
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the result.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON.")]
 
-_KINDS, _SEARCH, _TRAINING = "How columns are read", "What is searched", "How models are trained"
+_KINDS, _SEARCH = "How columns are read", "What is trained, searched and proved"
 
 
 def _option(text: str, panel: str, *names: str) -> Any:
@@ -62,7 +62,7 @@ def fit(
         str | None,
         typer.Option(
             help="A column of groups: reported one by one, and not a feature. With --safeness per-group none may lose; "
-            "with --certify 0.05,per_group=true each is proved."
+            "with --certificate 0.05,per_group=true each is proved."
         ),
     ] = None,
     task: Annotated[
@@ -81,41 +81,28 @@ def fit(
     ] = None,
     drop: Annotated[list[str] | None, _option("This column is left out.", _KINDS)] = None,
     image_features: Annotated[str, _option("auto, patches or pixels.", _KINDS)] = "auto",
-    certify: Annotated[
-        str | None, _option("Prove it on trusted rows set aside: a level, as 0.05, or 0.05,per_class=true.", _SEARCH)
+    model: Annotated[
+        str | None, _option('What is trained: auto, network, linear, or "network, n_hidden=50, ...".', _SEARCH)
     ] = None,
-    model: Annotated[str | None, _option("auto, softmax, ridge or mlp.", _SEARCH)] = None,
-    search_space: Annotated[str | None, _option("auto, structured, or free, the paper's.", _SEARCH)] = None,
+    search: Annotated[
+        str | None, _option('auto, structured, or free, the paper\'s: "free, n_outer=50, ...".', _SEARCH)
+    ] = None,
     reference: Annotated[
         str | None, _option("What not to be worse than: best, raw, raw+trusted, trusted.", _SEARCH)
     ] = None,
     safeness: Annotated[
         str | None, _option("per-class, per-group, bootstrap:3, measures:log_loss,brier; joined by +.", _SEARCH)
     ] = None,
-    m: Annotated[int | None, _option("Bootstrap sets of free and structured, without --safeness (3).", _SEARCH)] = None,
-    n_outer: Annotated[int | None, _option("Outer steps of free and structured (20).", _SEARCH)] = None,
-    lr_outer: Annotated[float | None, _option("Their rate (0.06).", _SEARCH)] = None,
-    penalty: Annotated[str | None, _option("paper or hinge.", _SEARCH)] = None,
-    penalty_weight: Annotated[float | None, _option("Of a set that loses (1).", _SEARCH)] = None,
-    eps1: Annotated[float | None, _option("Least total weight (a tenth of the weak rows).", _SEARCH)] = None,
-    eps2: Annotated[float | None, _option("Most that labels may move.", _SEARCH)] = None,
-    validation_fraction: Annotated[
-        float | None, _option("Taken as trusted where none are given (0.2).", _SEARCH)
+    certificate: Annotated[
+        str | None, _option("Prove it on trusted rows set aside: a level, as 0.05, or 0.05,per_class=true.", _SEARCH)
     ] = None,
-    selection_fraction: Annotated[float | None, _option("Trusted rows kept to compare with.", _SEARCH)] = None,
-    engine: Annotated[str | None, _option("auto, cholesky, cg, neumann, unrolled, truncated.", _TRAINING)] = None,
-    solver: Annotated[str | None, _option("auto, closed-form, newton, gd, momentum, rmsprop, adam.", _TRAINING)] = None,
-    n_inner: Annotated[int | None, _option("Steps of a descent (500).", _TRAINING)] = None,
-    lr_inner: Annotated[float | None, _option("Their rate.", _TRAINING)] = None,
-    batch_size: Annotated[int | None, _option("Rows in a step (all).", _TRAINING)] = None,
-    n_hidden: Annotated[int | None, _option("Hidden units (256 by the recipe, 100 by a solver).", _TRAINING)] = None,
-    alpha: Annotated[float | None, _option("L2 penalty (1e-4).", _TRAINING)] = None,
-    scaling: Annotated[str | None, _option("auto, column, common, none.", _TRAINING)] = None,
-    tol: Annotated[float | None, _option("Gradient at which Newton stops (1e-7).", _TRAINING)] = None,
-    recipe: Annotated[str | None, _option("Of the network: n_steps=800,dropout=0.5 ...", _TRAINING)] = None,
-    memory_budget: Annotated[int | None, _option("Bytes of a descent's iterates (2**29).", _TRAINING)] = None,
-    checkpoint: Annotated[Path | None, _option("Where to keep it (OUT/checkpoint).", _TRAINING)] = None,
-    workspace: Annotated[Path | None, _option("A folder to map weights and labels to.", _TRAINING)] = None,
+    validation_fraction: Annotated[
+        float | None, _option("Share of labels taken as trusted where none are (0.2).", _SEARCH)
+    ] = None,
+    checkpoint: Annotated[Path | None, _option("Where a killed fit goes on from (OUT/checkpoint).", _SEARCH)] = None,
+    workspace: Annotated[
+        Path | None, _option("free: a folder to map weights and labels to, for more rows than memory.", _SEARCH)
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -133,10 +120,10 @@ def resume(run: Run, quiet: Quiet = False, json: Json = False) -> None:
     """Go on with a fit that was killed; it ends with the bits that it would have ended with."""
     talk = Talk(quiet, json)
     with wrong_input_in_one_line(talk, run):
-        from safegain.cli.fit import tell_outcome
+        from safegain.cli.fit import conclude
         from safegain.jobs.fitting import resume
 
-        tell_outcome(resume(run, say=talk.say, verbose=talk.progress), talk)
+        conclude(resume(run, say=talk.say, verbose=talk.progress), talk)
 
 
 @app.command()

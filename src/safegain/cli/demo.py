@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from safegain.cli.fit import tell_outcome
+from safegain.cli.fit import conclude
 from safegain.cli.talk import Talk
 from safegain.jobs.fitting import fit_table
 from safegain.jobs.request import Request
@@ -25,13 +25,13 @@ def run_demo(folder: Path, talk: Talk) -> None:
         f"{folder}/train.csv: {PARTS['train']} pictures of digits, {WRONG:.0%} with a wrong label\n"
         f"{folder}/trusted.csv: {PARTS['trusted']} with right ones\n"
         f"{folder}/fresh.csv: {PARTS['fresh']} more, to certify on later\n\n"
-        f"safegain fit {folder}/train.csv --label digit --trusted {folder}/trusted.csv --certify 0.05 "
+        f"safegain fit {folder}/train.csv --label digit --trusted {folder}/trusted.csv --certificate 0.05 "
         f"--out {folder}/run\n"
     )
     train, trusted, out = (str((folder / name).absolute()) for name in ("train.csv", "trusted.csv", "run"))
-    command = ["fit", train, "--label", "digit", "--trusted", trusted, "--certify", "0.05", "--out", out]
-    request = Request(Wanted(train, "digit", trusted), {"certify": "0.05"}, 0, "auto", 1, command)
-    tell_outcome(fit_table(request, folder / "run", say=talk.say, verbose=talk.progress), talk)
+    command = ["fit", train, "--label", "digit", "--trusted", trusted, "--certificate", "0.05", "--out", out]
+    request = Request(Wanted(train, "digit", trusted), {"certificate": "0.05"}, 0, "auto", 1, command)
+    conclude(fit_table(request, folder / "run", say=talk.say, verbose=talk.progress), talk)
 
 
 def write_files(folder: Path) -> None:

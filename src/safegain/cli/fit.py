@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from safegain.cli.config import absolute
 from safegain.cli.talk import Talk
 from safegain.data.process_group import launched_group
@@ -16,9 +18,7 @@ from safegain.tables import Wanted
 
 KINDS = ("number", "category", "text", "image")
 SETTINGS = (  # options that are arguments of the estimators
-    *("model", "search_space", "reference", "certify", "n_hidden", "alpha", "scaling", "solver", "n_inner", "lr_inner"),
-    *("batch_size", "memory_budget", "tol", "engine", "n_outer", "lr_outer", "safeness", "m", "penalty_weight"),
-    *("penalty", "eps1", "eps2", "validation_fraction", "selection_fraction", "recipe", "checkpoint", "workspace"),
+    *("model", "search", "reference", "safeness", "certificate", "validation_fraction", "checkpoint", "workspace"),
 )
 
 
@@ -34,7 +34,7 @@ def run_fit(options: Mapping[str, Any], command: Sequence[str], talk: Talk) -> N
         else:
             run = fit_table(request, out, say=talk.say, verbose=talk.progress)
         if ranks.rank == 0:
-            tell_outcome(run, talk)
+            conclude(run, talk)
 
 
 def request_of(options: Mapping[str, Any], command: Sequence[str], processes: int) -> Request:
@@ -61,11 +61,16 @@ def request_of(options: Mapping[str, Any], command: Sequence[str], processes: in
     return Request(wanted, settings, options["seed"], options["image_features"], processes, list(command))
 
 
-def tell_outcome(run: Run, talk: Talk) -> None:
+def conclude(run: Run, talk: Talk) -> None:
+    """A report, unless there is one, and what came out in a few lines."""
+    from safegain.report import write_report
+
+    if not (run.folder / REPORT).exists():
+        write_report(run.folder)
     facts, folder = run.facts, shlex.quote(str(run.folder))
-    verdict, certified = facts["verdict"] or {}, (facts["certificate"] or {}).get("sentence", "")
-    found = verdict.get("sentence") or ""
-    if verdict.get("outcome") == "improved":
+    certified = "" if facts.certificate is None else facts.certificate.sentence
+    found = "" if facts.verdict is None else facts.verdict.sentence or ""
+    if facts.verdict is not None and facts.verdict.outcome == "improved":
         found = f"Improved. {certified}"  # which needs no comparison beside it
     elif certified not in found:
         found = f"{found} {certified}"
@@ -78,4 +83,4 @@ def tell_outcome(run: Run, talk: Talk) -> None:
         f"  safegain review {folder}",
     ]
     names = ("verdict", "certificate", "models", "rows", "n_suspicious", "seconds")
-    talk.tell("\n".join(lines), {"run": str(run.folder), **{name: facts[name] for name in names}})
+    talk.tell("\n".join(lines), {"run": str(run.folder), **{name: to_builtins(getattr(facts, name)) for name in names}})

@@ -13,6 +13,7 @@ from safegain.data.files import written
 from safegain.runs.folder import Run, RunError, open_run
 from safegain.runs.words import judged, label_text
 from safegain.tables import BadFile, Table, print_table, read_rows, write_table
+from safegain.tables.kinds import Kind
 from safegain.tables.label_studio import to_tasks
 
 ON_SCREEN = 20
@@ -20,14 +21,14 @@ COLUMNS = ("row", "id", "given", "suggested", "confidence", "weight", "suspicion
 
 
 def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, talk: Talk) -> None:
-    run = _with_columns(folder)
-    rows = read_rows(table, run.facts["columns"], id=id)
+    run, columns = _with_columns(folder)
+    rows = read_rows(table, columns, id=id)
     estimator, X = _loaded(run, rows.table)
     names: dict[str, Any] = {"row": np.arange(rows.table.n_rows)}
     if rows.ids is not None:
         names["id"] = rows.ids
     names["prediction"] = estimator.predict(X)
-    if run.facts["task"] == "classes":
+    if run.facts.task == "classes":
         probabilities = estimator.predict_proba(X)
         names |= {f"p({name})": probabilities[:, i] for i, name in enumerate(estimator.classes_)}
     if out is None:
@@ -59,7 +60,7 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
         raise BadFile(f"{out}: give it one of the endings .csv .parquet .jsonl, or .json for Label Studio")
     if suffix == ".json":
         with written(out) as beside:
-            tasks = to_tasks(issues, run.examples, run.facts["task"])
+            tasks = to_tasks(issues, run.examples, run.facts.task)
             beside.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), encoding="utf-8")
     else:
         write_table(out, {name: shown[name].to_numpy() for name in shown})
@@ -71,8 +72,8 @@ def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, 
     from safegain.report import write_report
     from safegain.runs.digest import refused
 
-    run = _with_columns(folder)
-    rows = read_rows(fresh, run.facts["columns"], label=run.facts["label"], group=group, **_labels_as(run))
+    run, columns = _with_columns(folder)
+    rows = read_rows(fresh, columns, label=run.facts.label, group=group, **_labels_as(run))
     estimator, X = _loaded(run, rows.table)
     if seen := refused(run, X):
         place = rows.table.place(seen[0])
@@ -89,20 +90,20 @@ def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, 
 
 
 def _labels_as(run: Run) -> dict[str, Any]:
-    return {"task": run.facts["task"], "classes": run.facts["classes"]}
+    return {"task": run.facts.task, "classes": run.facts.classes}
 
 
-def _with_columns(folder: Path) -> Run:
+def _with_columns(folder: Path) -> tuple[Run, dict[str, Kind]]:
     run = open_run(folder)
-    if run.facts["columns"] is None:
+    if (columns := run.facts.columns) is None:
         raise RunError(
             f"{folder}: was saved from Python or by several processes, and knows no columns; use "
             f"safegain.load({str(folder)!r}) in Python"
         )
-    encoder = run.facts["encoder"]
-    if encoder is None or encoder["parameters"]["kinds"] != run.facts["columns"]:
+    encoder = run.facts.encoder
+    if encoder is None or encoder.parameters.kinds != columns:
         raise RunError(f"{folder / 'run.json'}: is damaged (its encoder does not fit its columns); fit again")
-    return run
+    return run, columns
 
 
 def _loaded(run: Run, table: Table) -> tuple[Any, np.ndarray]:

@@ -9,7 +9,6 @@ written it; the step before it is kept until then. Tensors by row may be read by
 them. Nothing in a checkpoint is executed, and a seal tells whether facts and shared tensors are what was written.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -60,10 +60,21 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class KeptFolder:
+    """A folder whose checkpoint outlives the fit: for a caller who has yet to write down what was found."""
+
+    path: Path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     folder: Path
     random_state: np.random.RandomState  # as it was when the run began
     ranks: Ranks
+    kept_after_the_fit: bool = False
 
     def save(self, step: int, saved: Saved) -> None:
         name = f"step-{step}.rank-{self.ranks.rank}-of-{self.ranks.size}.safetensors"
@@ -110,6 +121,8 @@ class Checkpoint:
 
     def remove(self) -> None:
         """The run has ended well, and its checkpoints with it."""
+        if self.kept_after_the_fit:
+            return
         self.ranks.count(1)  # nobody is still reading
         if self.ranks.rank == 0:
             remove_checkpoint(self.folder)
@@ -150,9 +163,7 @@ def opened_checkpoint(
         with _usable(path):
             path.mkdir(parents=True, exist_ok=True)
             _check_ours(path)
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-            lock = os.open(path / f"rank-{ranks.rank}.lock", flags, 0o666)
-            _lock(stack.enter_context(open(lock, "r+")), path)
+            stack.enter_context(_locked(path, ranks.rank))
         ranks.count(1)  # nobody else is here
         with _usable(path):
             begun = has_begun(path)
@@ -164,7 +175,7 @@ def opened_checkpoint(
                 with written(manifest) as beside:
                     beside.write_text(json.dumps(_manifest(fingerprint, random)))
         ranks.count(1)  # the manifest is there
-        yield Checkpoint(path, _same_run(manifest, fingerprint), ranks)
+        yield Checkpoint(path, _same_run(manifest, fingerprint), ranks, isinstance(folder, KeptFolder))
 
 
 def has_begun(folder: Path) -> bool:
@@ -227,10 +238,11 @@ def _same_run(manifest: Path, fingerprint: str) -> np.random.RandomState:
     return random
 
 
-def _lock(lock: Any, folder: Path) -> None:
+def _locked(folder: Path, rank: int) -> Any:
+    """Until it is closed, or the process ends. The file stays, as it may be another run's by now."""
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+        return FileLock(folder / f"rank-{rank}.lock").acquire(blocking=False)
+    except Timeout as error:
         raise CheckpointError(
             f"checkpoint: another run is using {folder}; give each run a folder of its own"
         ) from error

@@ -36,7 +36,7 @@ class Labels:
         numbers = self.given - self.mean
         return np.divide(numbers, self.scale, out=numbers)
 
-    def __getitem__(self, rows: np.ndarray) -> "Labels":
+    def __getitem__(self, rows: np.ndarray | slice) -> "Labels":
         """Some of the rows; classes and units stay as they are."""
         codes = None if self.codes is None else self.codes[rows]
         return replace(self, given=self.given[rows], codes=codes, labelled=self.labelled[rows])

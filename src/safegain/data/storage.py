@@ -25,7 +25,7 @@ class Storage:
         except OSError as error:
             raise ValueError(f"workspace: cannot write to {self.folder}: {error.strerror}") from error
         try:
-            os.posix_fallocate(descriptor, 0, count * dtype.itemsize)  # a full disk is an error here, not a crash later
+            _reserve(descriptor, count * dtype.itemsize)  # a full disk is an error here, not a crash later
             return torch.from_file(path, shared=True, size=count, dtype=dtype).view(shape)
         except OSError as error:
             size = f"{count * dtype.itemsize:,} bytes"
@@ -42,6 +42,15 @@ class Storage:
 
     def copy(self, rows: Tensor) -> Tensor:
         return self.empty_like(rows).copy_(rows)
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+        return
+    zeros = bytes(min(size, 2**20))  # macOS and Windows: only what is written has room for sure
+    for start in range(0, size, len(zeros)):
+        os.write(descriptor, zeros[: size - start])
 
 
 IN_MEMORY = Storage()

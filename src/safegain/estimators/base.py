@@ -27,7 +27,7 @@ from safegain.estimators.issues import Alternatives, issues
 from safegain.estimators.parameters import Parameters
 from safegain.estimators.progress import ProgressBar
 from safegain.estimators.record import Record
-from safegain.estimators.rows import rows_for
+from safegain.estimators.rows import rows_for, rows_of
 from safegain.learners.base import Learner
 from safegain.learners.wrapped import Wrapped
 from safegain.search.names import search_of
@@ -59,7 +59,7 @@ class PGS(Parameters, ABC):
         """
         return self._fit(X, y, trusted, groups)
 
-    def _fit(self, X: Any, y: Any, trusted: Any, groups: Any, *, keep_checkpoint: bool = False) -> Self:
+    def _fit(self, X: Any, y: Any, trusted: Any, groups: Any) -> Self:
         with unchanged_on_failure(self):
             self._validate_params()
             ranks, learner, search = current_ranks(), self._learner, search_of(self.search)
@@ -76,7 +76,7 @@ class PGS(Parameters, ABC):
                 random = random if kept is None else kept.random_state
                 masks = self._masks(trusted, labels, groups, search.held_out, random)
                 self._learn(rows, labels, masks, groups, random, kept)
-                if kept is not None and not keep_checkpoint:
+                if kept is not None:
                     kept.remove()
         return self
 
@@ -152,7 +152,7 @@ class PGS(Parameters, ABC):
         Takes the arguments of `safegain.certify`, for rows that had no part in the fit.
         """
         check_is_fitted(self)
-        rows = rows_for(self._learner, self, X, reset=False)
+        rows = rows_of(self, X)
         return certify(self.model_, self.reference_model_, rows, y, **self._claims(settings, self.record_.clip))
 
     def _record(
@@ -227,7 +227,7 @@ class PGS(Parameters, ABC):
     def predict(self, X: Any) -> np.ndarray:
         """What the chosen model says of the rows of X."""
         check_is_fitted(self)
-        return self.model_.predict(rows_for(self._learner, self, X, reset=False))
+        return self.model_.predict(rows_of(self, X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "record_")
@@ -242,11 +242,6 @@ class PGS(Parameters, ABC):
         if isinstance(learner, Wrapped):
             tags.input_tags = get_tags(learner.estimator).input_tags
         return tags
-
-
-def fit_keeping_checkpoint(estimator: PGS, X: Any, y: Any, *, trusted: Any, groups: Any) -> None:
-    """`fit` for a caller that has still to write down what was found: the checkpoint stays until it is removed."""
-    estimator._fit(X, y, trusted, groups, keep_checkpoint=True)
 
 
 def _comparison_table(comparison: Comparison, labels: Labels, masks: Masks) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from safegain.estimators.base import PGS
 from safegain.estimators.docs import PARAMETERS
 from safegain.estimators.issues import Alternatives, other_classes
 from safegain.estimators.record import Record
-from safegain.estimators.rows import rows_for
+from safegain.estimators.rows import rows_of
 from safegain.search.outcome import Choice
 
 BLOCK_ROWS = 16_384  # whose labels are stored at a time
@@ -65,7 +65,7 @@ class PGSClassifier(ClassifierMixin, PGS):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of the rows of X, in the order of `classes_`."""
         check_is_fitted(self)
-        return self.model_.predict_proba(rows_for(self._learner, self, X, reset=False))
+        return self.model_.predict_proba(rows_of(self, X))
 
     def adopt(self, record: Record) -> None:
         super().adopt(record)

@@ -12,8 +12,10 @@ from safegain.bilevel.safeness import Safeness
 from safegain.certificates.claims import Claims
 from safegain.data.settings import changed, refusing_misplaced
 from safegain.learners.base import Learner
+from safegain.learners.linear import Linear
 from safegain.learners.names import learner_of
 from safegain.search.base import Search
+from safegain.search.free import Free
 from safegain.search.names import search_of
 from safegain.search.references import BEST, REFERENCES
 
@@ -55,6 +57,17 @@ class Parameters(BaseEstimator):
         self.checkpoint = checkpoint
         self.verbose = verbose
         self.random_state = random_state
+
+    def check_params(self) -> None:
+        """A ValueError where an argument is wrong, or where search, model and task do not go together."""
+        self._validate_params()
+        search_of(self.search).check_learner(self._learner, classifies=self._classifies, n_processes=1)
+
+    @property
+    def streams(self) -> bool:
+        """Whether `fit` reads rows from a file in blocks, and never has all of them in memory."""
+        learner, search = self._learner, search_of(self.search)
+        return isinstance(search, Free) and isinstance(learner, Linear)
 
     def set_params(self, **params: Any) -> Self:
         """Set arguments, and with outer__inner the settings of a search, a learner or claims, also of a named one.

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse
 import torch
+from sklearn.base import is_classifier
 from sklearn.utils.validation import validate_data
 from torch.utils.data import Dataset
 
@@ -15,6 +16,7 @@ from safegain.data.inputs import Rows
 from safegain.data.parquet import ParquetRows
 from safegain.data.rows import ArrayRows, DatasetRows, RowSource, as_source
 from safegain.learners.base import Learner
+from safegain.learners.names import learner_of
 
 
 def rows_for(learner: Learner, estimator: Any, X: Any, *, reset: bool) -> Rows:
@@ -24,6 +26,12 @@ def rows_for(learner: Learner, estimator: Any, X: Any, *, reset: bool) -> Rows:
         return AnyRows.of(X)
     sparse, arrays = learner.takes_sparse, learner.takes_arrays
     return check_rows(estimator, X, reset=reset, sparse=sparse, allow_nd=arrays, sources=True)
+
+
+def rows_of(estimator: Any, X: Any) -> Rows:
+    """Rows for a fitted estimator, checked against those of its fit."""
+    learner = learner_of(estimator.model, classifies=is_classifier(estimator))
+    return rows_for(learner, estimator, X, reset=False)
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: bool, sources: bool = False) -> Rows:

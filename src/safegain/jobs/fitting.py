@@ -1,10 +1,9 @@
-"""From a request to a finished run: read, encode, fit, look for rows to show, write.
+"""From a request to a finished run: read, encode, fit, look for rows to show, write. The report is the caller's.
 
 The folder is claimed before the fit and finished after it. A fit that is killed leaves its request and its checkpoint
 there, from which `resume` goes on; one that its input does not allow leaves nothing.
 """
 
-import fcntl
 import os
 import shutil
 import time
@@ -17,19 +16,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from filelock import FileLock, Timeout
 
-from safegain.data.checkpoint import CheckpointError, has_begun, remove_checkpoint
+from safegain.data.checkpoint import CheckpointError, KeptFolder, has_begun, remove_checkpoint
 from safegain.encoding import EncodingError, TableEncoder, thumbnail
 from safegain.jobs.request import Request, changed_files
 from safegain.jobs.settings import make_estimator
 from safegain.jobs.shown import choose_examples, example_frame, nearest_trusted
-from safegain.report import write_report
 from safegain.runs.digest import digests, repeated
+from safegain.runs.facts import Files
 from safegain.runs.folder import FACTS, REPORT, REQUEST, Run, RunError, open_run
-from safegain.runs.saving import facts_of_rows, write_run
+from safegain.runs.saving import Story, facts_of_rows, write_run
 from safegain.tables import BadFile, Problem, Table, Wanted, read_problem
 
-CHECKPOINT = "checkpoint"
+CHECKPOINT, LOCK = "checkpoint", ".lock"
 
 Say = Callable[[str], None]
 
@@ -43,11 +43,12 @@ def fit_table(request: Request, folder: Path, *, say: Say, verbose: int) -> Run:
 def resume(folder: Path, *, say: Say, verbose: int) -> Run:
     """Go on with a fit that was killed; a run that had ended is as it was."""
     if (folder / FACTS).exists():
+        run = open_run(folder)
         if (folder / CHECKPOINT).exists() or not (folder / REPORT).exists():  # it was killed right there
             with locked(folder):
                 tidy(folder, folder / CHECKPOINT)
         say(f"{folder}: its fit has ended; there is nothing to go on with")
-        return open_run(folder)
+        return run
     request = Request.read(folder)
     if request.processes > 1:
         raise RunError(
@@ -68,14 +69,14 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
         say(note)
     encoder, X = _encoded(request, problem)
     _check_twins(X, problem, wanted)
-    y, trusted, groups, ids = problem.y, problem.trusted, problem.groups, problem.ids
-    facts = _facts_of(request, problem)
+    y, trusted, groups = problem.y, problem.trusted, problem.groups
+    story = _story(request, problem, encoder)
     del problem  # the table is read again when rows are shown: it need not lie in memory while the fit goes on
     pa.default_memory_pool().release_unused()
     with claim:
         if not (folder / REQUEST).exists():
             request.write(folder)
-        estimator._keeps_checkpoint = True
+        estimator.set_params(checkpoint=KeptFolder(Path(settings["checkpoint"])))
         estimator.fit(X, y, trusted=trusted, groups=groups)
         estimator.set_params(checkpoint=None, verbose=0)  # which were this fit's, and are not the model's
         rows = facts_of_rows(estimator, X)
@@ -84,30 +85,18 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
         del X  # before the table is read again
         try:
             examples = _shown(np.union1d(chosen, neighbours["neighbour"]), wanted, folder)
+            story = replace(story, examples=examples, neighbours=neighbours)
         except (ValueError, OSError) as error:  # what was learned is not lost with the files
-            examples = None
-            facts["notes"].append(f"No values of rows are shown: {error}")
-            say(facts["notes"][-1])
-        write_run(
-            folder,
-            estimator,
-            rows=rows,
-            encoder=encoder,
-            problem_facts=facts,
-            ids=ids,
-            groups=groups,
-            examples=examples,
-            neighbours=None if examples is None else neighbours,
-            seconds=time.perf_counter() - began,
-        )
+            said = f"No values of rows are shown: {error}"
+            story = replace(story, notes=(*story.notes, said))
+            say(said)
+        write_run(folder, estimator, rows, replace(story, seconds=time.perf_counter() - began))
         tidy(folder, Path(settings["checkpoint"]))
     return open_run(folder)
 
 
 def tidy(folder: Path, checkpoint: Path) -> None:
-    """What is left to do once run.json is there: a report, and no trace of how it came about."""
-    if not (folder / REPORT).exists():
-        write_report(folder)
+    """Once run.json is there: no trace of how it came about."""
     for left in folder.glob(".*.part"):
         left.unlink()
     remove_checkpoint(checkpoint)
@@ -115,10 +104,10 @@ def tidy(folder: Path, checkpoint: Path) -> None:
 
 
 def _about_certificate(request: Request, problem: Problem) -> Iterator[str]:
-    if "certify" not in request.settings:
+    if "certificate" not in request.settings:
         return
     if problem.trusted is None:
-        raise ValueError("certify: takes rows whose labels are right, and none were named; name them by --trusted")
+        raise ValueError("certificate: takes rows whose labels are right, and none were named; name them by --trusted")
     if request.wanted.checked:
         yield (
             "The certificate is about rows like those set aside for it, and --checked rows may be among them. Unless "
@@ -169,18 +158,22 @@ def _shown(numbers: np.ndarray, wanted: Wanted, folder: Path) -> pd.DataFrame:
     return example_frame(problem.table.columns, numbers, pictures)
 
 
-def _facts_of(request: Request, problem: Problem) -> dict[str, Any]:
+def _story(request: Request, problem: Problem, encoder: TableEncoder) -> Story:
     wanted = request.wanted
-    return {
-        "label": wanted.label,
-        "columns": dict(problem.kinds),
-        "files": {"train": wanted.train, "trusted": wanted.trusted, "checked": list(wanted.checked)},
-        "notes": list(problem.notes),
-    }
+    return Story(
+        label=wanted.label,
+        columns=dict(problem.kinds),
+        files=Files(wanted.train, wanted.trusted, list(wanted.checked)),
+        notes=problem.notes,
+        encoder=encoder,
+        ids=problem.ids,
+        groups=problem.groups,
+    )
 
 
 def check_empty(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    """Nothing is there, but perhaps the lock of a fit that was killed at once."""
+    if folder.exists() and (not folder.is_dir() or any(file.name != LOCK for file in folder.iterdir())):
         resumable = (folder / REQUEST).exists() and not (folder / FACTS).exists()
         advice = f"go on with `safegain resume {folder}`, or " if resumable else ""
         raise RunError(f"{folder}: is not empty; {advice}give another folder as --out")
@@ -192,35 +185,43 @@ def claimed(folder: Path) -> Iterator[None]:
 
     Whatever ends it later leaves all: `resume` goes on from there.
     """
-    made = not folder.exists()
+    made, nothing = not folder.exists(), False
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder):
-        check_empty(folder)  # another fit may have come first
-        try:
-            yield
-        except ValueError as error:
-            if not isinstance(error, CheckpointError | RunError) and not has_begun(folder / CHECKPOINT):
-                (folder / REQUEST).unlink(missing_ok=True)
-                shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-                if made:
-                    with suppress(OSError):  # what others have put there meanwhile stays
-                        folder.rmdir()
-            raise
+    try:
+        with locked(folder):
+            check_empty(folder)  # another fit may have come first
+            try:
+                yield
+            except ValueError as error:
+                nothing = not isinstance(error, CheckpointError | RunError) and not has_begun(folder / CHECKPOINT)
+                if nothing:
+                    (folder / REQUEST).unlink(missing_ok=True)
+                    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+                raise
+    finally:
+        if made and nothing:
+            with suppress(OSError):  # what others have put there meanwhile stays
+                folder.rmdir()
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Nobody else is at work in the folder. The lock is on the folder itself, and ends with the process."""
+    """Nobody else is at work in the folder. The lock ends with the process; the file that carries it is then nobody's.
+
+    The file goes while the lock is held: who has opened it already finds that it has no name any more, and tries anew.
+    """
     if not os.access(folder, os.W_OK):
         raise RunError(f"{folder}: cannot be written to; allow it, or give another folder")
-    handle = os.open(folder, os.O_RDONLY)
+    lock = FileLock(folder / LOCK)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RunError(
-                f"{folder}: another fit or certificate is at work there; wait for it, or give another folder"
-            ) from None
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise RunError(
+            f"{folder}: another fit or certificate is at work there; wait for it, or give another folder"
+        ) from None
+    try:
         yield
     finally:
-        os.close(handle)
+        with suppress(OSError):  # Windows removes no file that is open
+            (folder / LOCK).unlink()
+        lock.release()

@@ -1,65 +1,59 @@
 """What was asked of a fit, written down before it begins: a killed fit is asked again, word for word."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec import Meta
 
 from safegain.data.files import written
-from safegain.runs.folder import FORMAT, REQUEST, RunError, read_json
+from safegain.runs.facts import Whole, told
+from safegain.runs.folder import FORMAT, REQUEST, RunError, check_format, read_json, read_typed, typed
 from safegain.tables import Wanted
 from safegain.tables.opening import digest_of
 
 
-@dataclass(frozen=True)
-class Request:
-    wanted: Wanted  # with absolute paths
-    settings: dict[str, Any]  # the estimator's arguments, as runs/settings.py reads them
-    seed: int
+class Request(msgspec.Struct, frozen=True):
+    """request.json."""
+
+    wanted: Annotated[Wanted, told("files, with absolute paths, and columns by name")]
+    settings: Annotated[dict[str, Any], told("arguments of the estimator, as the command line takes them")]
+    seed: Whole
     image_features: str
-    processes: int  # that share the fit
-    command: list[str]  # arguments of `safegain` that ask the same from anywhere
+    processes: Annotated[int, Meta(ge=1, le=2**31, description="that share the fit")]
+    command: Annotated[list[str], told("arguments of `safegain` that ask the same from any folder")]
+    files: Annotated[
+        dict[str, str],
+        told("sha256 of every table that is read, not of pictures: `safegain resume` needs the same ones"),
+    ] = {}
+    format: Annotated[Whole, told("2")] = FORMAT
 
     def write(self, folder: Path) -> None:
-        facts = {
-            "format": FORMAT,
-            "command": self.command,
-            "wanted": self.wanted.as_dict(),
-            "settings": self.settings,
-            "seed": self.seed,
-            "image_features": self.image_features,
-            "processes": self.processes,
-            "files": {str(path): digest_of(path) for path in self.wanted.files},
-        }
+        """With the digests of the files as they are now."""
+        digests = {str(path): digest_of(path) for path in self.wanted.files}
+        facts = msgspec.to_builtins(msgspec.structs.replace(self, files=digests))
         with written(folder / REQUEST) as beside:
             beside.write_text(json.dumps(facts, indent=2), encoding="utf-8")
 
     @classmethod
-    def read(cls, folder: Path) -> "Request":
+    def read(cls, folder: Path) -> Self:
         """The request of a fit that did not end; its files must still be what they were."""
-        if not (folder / REQUEST).exists():
+        path = folder / REQUEST
+        if not path.exists():
             raise RunError(f"{folder}: holds no run that could go on (there is no {REQUEST}); start one: safegain fit")
-        facts = read_json(folder / REQUEST)
-        if (version := facts.get("format")) != FORMAT:
-            raise RunError(f"{folder / REQUEST}: has format {version!r}, this version reads {FORMAT}; fit again")
-        try:
-            request = cls(
-                Wanted.from_dict(facts["wanted"]),
-                dict(facts["settings"]),
-                int(facts["seed"]),
-                str(facts["image_features"]),
-                int(facts["processes"]),
-                list(facts["command"]),
-            )
-            changed = changed_files(folder)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RunError(f"{folder / REQUEST}: is damaged ({error!r}); fit again into another folder") from None
-        if changed:
+        found = read_json(path)
+        check_format(path, found)
+        request = typed(path, found, cls)
+        if changed := _changed(request):
             raise RunError(f"{changed[0]}: is not the file that the fit began with; start again with `safegain fit`")
         return request
 
 
 def changed_files(folder: Path) -> list[str]:
     """The files that are not what they were when the request was written."""
-    digests: dict[str, str] = read_json(folder / REQUEST)["files"]
-    return [path for path, digest in digests.items() if digest != digest_of(Path(path))]
+    return _changed(read_typed(folder / REQUEST, Request))
+
+
+def _changed(request: Request) -> list[str]:
+    return [path for path, digest in request.files.items() if digest != digest_of(Path(path))]

@@ -1,51 +1,93 @@
-"""An estimator's arguments as a command line or a TOML file can say them: text and numbers, made into objects here."""
+"""An estimator's arguments as a command line or a TOML file can say them: text, made into objects here.
+
+free, n_outer=50, engine=cg                        a name, then settings as TOML writes them
+network, solver={name="adam", n_steps=300}         an object within: a table, whose name says which
+0.05, per_class=true                               the first value without a name
+"""
 
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import fields
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 BETWEEN_ITEMS = re.compile(r",(?![^\[{]*[\]}])")  # commas outside of lists and tables
+NOT_IN_TEXT = {"workspace": "--workspace", "callbacks": "Python"}  # settings, and where they are given instead
 
 
 def make_estimator(task: str, settings: Mapping[str, Any], **given: Any) -> Any:
     """An estimator whose arguments have been checked; `given` are those that a command line does not ask for."""
-    from safegain import Certify, PGSClassifier, PGSRegressor, Recipe
+    from safegain import PGSClassifier, PGSRegressor
+    from safegain.search.names import search_of
 
     made: dict[str, Callable[[Any], Any]] = {
-        "certify": lambda text: dataclass_of(Certify, text, "certify", first="delta"),
-        "recipe": lambda text: dataclass_of(Recipe, text, "recipe"),
+        "certificate": claims_of,
+        "model": model_of,
+        "search": search_from_text,
         "safeness": safeness_of,
     }
     kind = PGSRegressor if task == "numbers" else PGSClassifier
-    if unknown := set(settings) - set(kind().get_params()):
+    own = {name: value for name, value in settings.items() if name != "workspace"}
+    if unknown := set(own) - set(kind().get_params(deep=False)):
         raise ValueError(f"{min(unknown)}: is not an argument of {kind.__name__}")
-    arguments = {name: made[name](value) if name in made else value for name, value in settings.items()}
+    arguments = {name: made[name](value) if name in made else value for name, value in own.items()}
+    if "workspace" in settings:
+        search = search_of(arguments.get("search", "auto"))
+        arguments["search"] = _object("search", search.with_params, {"workspace": settings["workspace"]})
     estimator = kind(**arguments, **given)
-    estimator._validate_params()
+    estimator.check_params()
     return estimator
 
 
-def dataclass_of(cls: Callable[..., T], text: str, argument: str, first: str | None = None) -> T:
-    """From "0.05, size=200": values as TOML writes them; the one without a name is `first`."""
-    names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-    text = str(text)
-    found: dict[str, Any] = {}
-    for item in BETWEEN_ITEMS.split(text):
-        name, equals, value = item.partition("=")
-        name, value = (name.strip(), value) if equals else (first or "", name)
-        if name not in names:
-            raise ValueError(
-                f"{argument}: cannot read {item.strip()!r}; give name=value with a name of {', '.join(names)}"
-            )
-        found[name] = _value(value.strip())
-    try:
-        return cls(**found)
-    except TypeError as error:
-        raise ValueError(f"{argument}: cannot read {text!r}: {error}") from None
+def claims_of(text: str) -> Any:
+    from safegain import Claims
+
+    return _object("certificate", Claims, _items(str(text), "certificate", first="delta"))
+
+
+def search_from_text(text: str) -> Any:
+    from safegain.search.names import SEARCHES
+
+    items = _items(text, "search", first="name")
+    for name in items.keys() & NOT_IN_TEXT.keys():
+        raise ValueError(f"search: {name} is given by {NOT_IN_TEXT[name]}")
+    if "engine" in items:
+        items["engine"] = engine_of(items["engine"])
+    return _named("search", SEARCHES, items)
+
+
+def model_of(text: str) -> Any:
+    from safegain import Linear, Network, Recipe
+
+    items = _items(text, "model", first="name")
+    if "recipe" in items:
+        items["recipe"] = _object("recipe", Recipe, _table("recipe", items["recipe"]))
+    if "solver" in items:
+        items["solver"] = solver_of(items["solver"])
+    if items == {"name": "auto"}:
+        return "auto"
+    return _named("model", {"network": Network, "linear": Linear}, items)
+
+
+def solver_of(value: Any) -> Any:
+    """A name, or a table: newton with tol, or a rule with its own settings and those of the descent."""
+    from safegain import ClosedForm, Descent, Newton
+    from safegain.bilevel.settling import RULES
+
+    if isinstance(value, str):
+        return value
+    items = _table("solver", value)
+    if items.get("name") not in RULES:
+        return _named("solver", {"newton": Newton, "closed-form": ClosedForm, **RULES}, items)
+    of_descent = {"n_steps", "batch_size", "memory_budget", "seed"}
+    rule = _named("solver", RULES, {name: each for name, each in items.items() if name not in of_descent})
+    return _object("solver", Descent, {"rule": rule, **{name: items[name] for name in items.keys() & of_descent}})
+
+
+def engine_of(value: Any) -> Any:
+    from safegain import Cholesky, ConjugateGradient, Neumann, Unrolled
+
+    known = {"cholesky": Cholesky, "cg": ConjugateGradient, "neumann": Neumann, "unrolled": Unrolled}
+    return value if isinstance(value, str) else _named("engine", known, _table("engine", value))
 
 
 def safeness_of(text: str) -> Any:
@@ -68,6 +110,40 @@ def safeness_of(text: str) -> Any:
         except ValueError as error:
             raise ValueError(f"safeness: cannot read {item.strip()!r}: {error}") from None
     return sum(parts[1:], start=parts[0])
+
+
+def _items(text: str, argument: str, *, first: str) -> dict[str, Any]:
+    """From "0.05, size=200": values as TOML writes them; the one without a name is `first`."""
+    found: dict[str, Any] = {}
+    for item in BETWEEN_ITEMS.split(text):
+        name, equals, value = item.partition("=")
+        name, value = (name.strip(), value) if equals else (first, name)
+        if name in found or not value.strip():
+            raise ValueError(f"{argument}: cannot read {item.strip()!r} in {text!r}; write name=value, name=value")
+        found[name] = _value(value.strip())
+    return found
+
+
+def _named(argument: str, known: Mapping[str, Callable[..., Any]], items: Mapping[str, Any]) -> Any:
+    settings = dict(items)
+    name = settings.pop("name", None)
+    if name not in known:
+        raise ValueError(f"{argument}: {name!r} is not known; give one of {', '.join(known)}")
+    return _object(argument, known[name], settings)
+
+
+def _object(argument: str, made: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
+    """Made of these settings; what is wrong with them is said with the argument's name."""
+    try:
+        return made(**settings)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{argument}: {error}") from None
+
+
+def _table(argument: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{argument}: must be a table such as {{name=value}}, got {value!r}")
+    return value
 
 
 def _value(text: str) -> Any:

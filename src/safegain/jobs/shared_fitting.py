@@ -4,12 +4,14 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 
+from safegain.data.checkpoint import KeptFolder
 from safegain.data.ranks import Ranks
 from safegain.jobs.fitting import CHECKPOINT, claimed, tidy
 from safegain.jobs.request import Request
 from safegain.jobs.settings import make_estimator
+from safegain.runs.facts import Files
 from safegain.runs.folder import Run, open_run
-from safegain.runs.saving import facts_of_rows, write_run
+from safegain.runs.saving import Story, facts_of_rows, write_run
 from safegain.tables import Wanted
 from safegain.tables.shares import Share, read_share
 
@@ -31,22 +33,15 @@ def fit_shares(request: Request, folder: Path, ranks: Ranks, *, verbose: int) ->
         if ranks.rank == 0:
             request.write(folder)
         ranks.count(1)  # the folder is ours
-        streamed = estimator.search_space == "free" and estimator.model in ("softmax", "ridge")
-        estimator._keeps_checkpoint = True
-        estimator.fit(share.X if streamed else share.X[:], share.y, trusted=share.trusted)
-        facts = {"label": wanted.label, "files": {"train": wanted.train, "trusted": wanted.trusted}}
+        estimator.set_params(checkpoint=KeptFolder(Path(settings["checkpoint"])))
+        estimator.fit(share.X if estimator.streams else share.X[:], share.y, trusted=share.trusted)
         estimator.set_params(checkpoint=None, verbose=0)
-        write_run(
-            folder,
-            estimator,
-            rows=facts_of_rows(estimator),
-            problem_facts=facts,
-            seconds=time.perf_counter() - began,
-            ranks=ranks,
-        )
+        seconds = time.perf_counter() - began
+        story = Story(label=wanted.label, files=Files(wanted.train, wanted.trusted), seconds=seconds)
+        write_run(folder, estimator, facts_of_rows(estimator), story, ranks=ranks)
         if ranks.rank == 0:
             tidy(folder, Path(settings["checkpoint"]))
-        ranks.count(1)  # the report is there
+        ranks.count(1)  # the run is there
     return open_run(folder)
 
 

@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from scipy.special import betaincinv
 
 from safegain.report.words import MODELS, cut, number, of_100
+from safegain.runs.facts import Facts, Part
 
 MOST_SHOWN = 20  # of sets, classes or groups; run.json has all of them
 
@@ -32,17 +32,17 @@ class Standing:
         return number(self.value) if self.range is None else of_100(self.value / 100, self.n)
 
 
-def fell_back(facts: dict[str, Any]) -> bool:
+def fell_back(facts: Facts) -> bool:
     """The reference was handed back: weights, labels and margins are its own, and say nothing of the new model."""
-    return facts["verdict"] is not None and facts["verdict"]["outcome"] == "fell back"
+    return facts.verdict is not None and facts.verdict.outcome == "fell back"
 
 
-def standings(facts: dict[str, Any]) -> list[Standing]:
+def standings(facts: Facts) -> list[Standing]:
     """Every model that has a number; none where a run has none to show."""
     found = []
-    for model in facts["models"] or []:
-        name, n, loss, share, ends = model["name"], model["n"], model["loss"], model.get("mistakes"), None
-        if facts["task"] == "numbers" and loss >= 0:
+    for model in facts.models or []:
+        name, n, loss, share, ends = model.name, model.n, model.loss, model.mistakes, None
+        if facts.task == "numbers" and loss >= 0:
             value = math.sqrt(loss)
         elif share is not None and n:
             value = 100 * (1 - share)
@@ -50,7 +50,7 @@ def standings(facts: dict[str, Any]) -> list[Standing]:
             ends = 100 * (1 - most), 100 * (1 - least)
         else:
             continue
-        found.append(Standing(name, MODELS.get(name) or cut(name, 60), model.get("role"), n, value, ends, loss))
+        found.append(Standing(name, MODELS.get(name) or cut(name, 60), model.role, n, value, ends, loss))
     return found
 
 
@@ -89,30 +89,26 @@ class Comparison:
         return [pair for pair in self.pairs if pair.gain < 0]
 
 
-def comparisons(facts: dict[str, Any]) -> list[Comparison]:
+def comparisons(facts: Facts) -> list[Comparison]:
     """None after a fall back, where the sets have the reference against itself."""
     if fell_back(facts):
         return []
-    numbers = facts["task"] == "numbers"
+    numbers = facts.task == "numbers"
     unit = "typical error" if numbers else "mistakes of 100"
     words = "typical error (root mean squared error, in the label's units)" if numbers else "mistakes of 100 rows"
-    sets = [_pair(entry, "raw_loss", "new_loss") for entry in facts["margins"] or []]
+    sets = [Pair(cut(each.name, 40), None, each.raw_loss, each.new_loss) for each in facts.margins or []]
     found = [
         ("sets", "On each validation set", "The loss on each set of trusted rows; smaller is better.", "loss", sets)
     ]
-    for key, what in (("by_class", "class"), ("by_group", "group")):
-        rows = [_in_units(_pair(entry, "reference", "new"), numbers) for entry in facts[key] or []]
+    for key, what, parts in (("by_class", "class", facts.by_class), ("by_group", "group", facts.by_group)):
+        rows = [_in_units(part, numbers) for part in parts or []]
         found.append((key, f"For each {what}", f"The {words}, for each {what}; smaller is better.", unit, rows))
     return [_shown(*part) for part in found if part[-1]]
 
 
-def _pair(entry: dict[str, Any], old: str, new: str) -> Pair:
-    return Pair(cut(entry["name"], 40), entry.get("n"), entry[old], entry[new])
-
-
-def _in_units(pair: Pair, numbers: bool) -> Pair:
+def _in_units(part: Part, numbers: bool) -> Pair:
     turn = (lambda v: math.sqrt(max(v, 0.0))) if numbers else (lambda v: 100 * v)
-    return Pair(pair.name, pair.n, turn(pair.reference), turn(pair.new))
+    return Pair(cut(part.name, 40), part.n, turn(part.reference), turn(part.new))
 
 
 def _shown(key: str, title: str, lead: str, unit: str, pairs: list[Pair]) -> Comparison:

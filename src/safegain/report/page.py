@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from msgspec import to_builtins
 
 from safegain.data.files import written
 from safegain.report import charts
@@ -20,6 +21,7 @@ from safegain.report.trust import matrix, panels, shifts
 from safegain.report.verdict import certificate_words, verdict
 from safegain.report.words import cleaned, count, cut, label, listed, number, of_100
 from safegain.runs import Run, open_run
+from safegain.runs.facts import Facts
 from safegain.runs.folder import FACTS, REPORT
 from safegain.runs.guard import distrusting
 from safegain.runs.words import judged
@@ -46,9 +48,9 @@ def report_html(run: Run) -> str:
 
 def _sections(run: Run) -> dict[str, Any]:
     facts, command = run.facts, shlex.quote(run.folder.resolve().name)
-    compared, numbers, back = standings(facts), facts["task"] == "numbers", fell_back(facts)
+    compared, numbers, back = standings(facts), facts.task == "numbers", fell_back(facts)
     parts = [(part, charts.pairs_chart(part) if len(part.pairs) > 1 else None) for part in comparisons(facts)]
-    steps, left = walk(facts), [] if back else panels(run.labels, facts["task"])
+    steps, left = walk(facts), [] if back else panels(run.labels, facts.task)
     moved = shifts(run.issues) if numbers else None
     return {
         "facts": facts,
@@ -62,13 +64,13 @@ def _sections(run: Run) -> dict[str, Any]:
         "walk_chart": charts.walk_chart(steps) if steps else None,
         "candidates": candidates(facts),
         "fell_back": back,
-        "not_judged": judged(facts) if back and not facts["n_suspicious"] else None,
+        "not_judged": judged(facts) if back and not facts.n_suspicious else None,
         "panels": left,
         "panels_chart": charts.panels_chart(left) if left else None,
-        "matrix": None if numbers or back else matrix(run.issues, facts["classes"]),
+        "matrix": None if numbers or back else matrix(run.issues, facts.classes),
         "shifts": moved,
         "shifts_chart": charts.shifts_chart(moved) if moved else None,
-        "kept_apart": numbers or (facts["rows"] or {}).get("held_out") != 0,
+        "kept_apart": numbers or facts.rows is None or facts.rows.held_out != 0,
         "n_issues": len(run.issues),
         "rows": most_suspicious(run),
         "more_rows": rows_that_would_settle(facts, compared, _disagree(run), run.certificates),
@@ -81,23 +83,23 @@ def _disagree(run: Run) -> float | None:
     return float(run.labels["disagrees"].mean()) if "disagrees" in run.labels and len(run.labels) else None
 
 
-def _exact(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+def _exact(facts: Facts) -> list[tuple[str, list[tuple[str, str]]]]:
     """Name and lines of every list of settings and numbers, as far as the run has them."""
-    estimator = facts["estimator"] or {}
+    estimator = facts.estimator
     about = {
-        "Safegain": facts["safegain"],
-        "Made": facts["created"],
-        "Seconds": facts["seconds"],
-        "Seed": facts["seed"],
-        "Estimator": estimator.get("name"),
+        "Safegain": facts.safegain,
+        "Made": facts.created,
+        "Seconds": facts.seconds,
+        "Seed": facts.seed,
+        "Estimator": None if estimator is None else estimator.name,
     }
     lists = {
         "This run": about,
-        "Files": facts["files"],
-        "Rows": facts["rows"],
-        "Columns, and how they were read": facts["columns"],
-        "Settings": estimator.get("parameters"),
-        "Versions": facts["versions"],
+        "Files": to_builtins(facts.files),
+        "Rows": to_builtins(facts.rows),
+        "Columns, and how they were read": facts.columns,
+        "Settings": None if estimator is None else estimator.parameters,
+        "Versions": facts.versions,
     }
     return [(name, _lines(values)) for name, values in lists.items() if values and _lines(values)]
 

@@ -29,7 +29,7 @@ class Row:
 
 
 def most_suspicious(run: Run) -> list[Row]:
-    top, numbers = run.issues.head(MOST_ROWS), run.facts["task"] == "numbers"
+    top, numbers = run.issues.head(MOST_ROWS), run.facts.task == "numbers"
     shown = {} if run.examples is None else _examples(run.examples, set(top["row"]))
     return [_row(issue, shown.get(issue["row"]), numbers) for issue in top.to_dict("records")]
 

@@ -1,10 +1,10 @@
 """How the search went: its steps, or the candidates that it compared."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from safegain.report.comparing import fell_back
-from safegain.report.words import MODELS, cut, is_number
+from safegain.report.words import MODELS, cut
+from safegain.runs.facts import Facts, Record
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class Entry:
     mistakes: float | None
 
 
-def walk(facts: dict[str, Any]) -> Walk | None:
+def walk(facts: Facts) -> Walk | None:
     """None where there was no outer loop to show."""
     runs: list[list[Step]] = []
-    for i, record in enumerate(_records(facts)):
-        if "candidate" in record:
+    for i, (record, loss) in enumerate(_records(facts)):
+        if record.candidate is not None:
             return None
-        step = i if record.get("step") is None else record["step"]
+        step = i if record.step is None else record.step
         if step == 0 or not runs:
             runs.append([])
-        runs[-1].append(Step(step, float(record["rank_loss"]), bool(record.get("safe", True))))
+        runs[-1].append(Step(step, loss, record.safe is not False))
     runs = [run for run in runs if len(run) > 1]
     if not runs:
         return None
@@ -49,13 +49,13 @@ def walk(facts: dict[str, Any]) -> Walk | None:
     return Walk(runs, kept)
 
 
-def candidates(facts: dict[str, Any]) -> list[Entry]:
-    records = [(str(record["candidate"]), record) for record in _records(facts) if "candidate" in record]
+def candidates(facts: Facts) -> list[Entry]:
     return [
-        Entry(MODELS.get(name) or cut(name, 60), record["rank_loss"], record.get("mistakes"))
-        for name, record in records
+        Entry(MODELS.get(name) or cut(name, 60), loss, record.mistakes)
+        for record, loss in _records(facts)
+        if (name := record.candidate) is not None
     ]
 
 
-def _records(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    return [record for record in facts["history"] or [] if is_number(record.get("rank_loss"))]
+def _records(facts: Facts) -> list[tuple[Record, float]]:
+    return [(record, record.rank_loss) for record in facts.history or [] if record.rank_loss is not None]

@@ -1,10 +1,10 @@
 """What was found and what to do now, in words that take no statistics to read."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from safegain.report.comparing import Standing
 from safegain.report.words import chance, count, cut, number
+from safegain.runs.facts import Certificate, Entry, Facts
 
 TRAINED_ON = {
     "raw": "your labels as they are",
@@ -30,13 +30,13 @@ class Verdict:
     said: str | None  # the sentence of the fit, where the grounds do not have it
 
 
-def verdict(facts: dict[str, Any], standings: list[Standing], later: list[dict[str, Any]], run: str) -> Verdict:
+def verdict(facts: Facts, standings: list[Standing], later: list[Certificate], run: str) -> Verdict:
     """`later` are certificates made after the fit; `run` is the folder as a command line takes it."""
-    found = facts["verdict"] or {}
-    outcome, said = found.get("outcome", "unknown"), found.get("sentence")
-    reference = f"a model trained on {TRAINED_ON[found['reference']]}" if found else ""
-    numbers, certificate = facts["task"] == "numbers", facts["certificate"]
-    measures = set() if certificate is None else {entry["measure"] for entry in certificate["entries"]}
+    found, outcome, said, reference = facts.verdict, "unknown", None, ""
+    if found is not None:
+        outcome, said, reference = found.outcome, found.sentence, f"a model trained on {TRAINED_ON[found.reference]}"
+    numbers, certificate = facts.task == "numbers", facts.certificate
+    measures = set() if certificate is None else {entry.measure for entry in certificate.entries}
     better = "does better, by every measure that was asked for, than"
     if measures == {"error"} or (numbers and len(measures) == 1):
         better = "is closer to the truth than" if numbers else "makes fewer mistakes than"
@@ -51,19 +51,19 @@ def verdict(facts: dict[str, Any], standings: list[Standing], later: list[dict[s
     grounds = [] if certificate is None else certificate_words(certificate, numbers)
     if not standings and said:  # nothing was compared, and the fit says why
         grounds, said = [*grounds, cut(said, 1000)], None
-    elif standings and outcome != "improved" and not (certificate and certificate["certified"]):
+    elif standings and outcome != "improved" and not (certificate and certificate.certified):
         grounds.append(
             f"This is a comparison on the {standings[0].n:,} trusted rows at hand and no proof: other rows may tell "
             "otherwise."
         )
-    if later and later[-1]["certified"]:
+    if later and later[-1].certified:
         grounds += ["A later test on fresh rows has certified it. " + certificate_words(later[-1], numbers)[0]]
     return Verdict(
         outcome,
         OUTCOMES.get(outcome, "No verdict"),
         headline,
         grounds,
-        _advice(outcome, facts, run, proved=any(each["certified"] for each in later)),
+        _advice(outcome, facts, run, proved=any(each.certified for each in later)),
         said,
     )
 
@@ -79,17 +79,17 @@ def _but_more_mistakes(standings: list[Standing]) -> str:
     return f": it is surer, with a smaller loss, but makes {count(new.mistakes, 'mistake')} against {old.mistakes:,}"
 
 
-def certificate_words(certificate: dict[str, Any], numbers: bool) -> list[str]:
+def certificate_words(certificate: Certificate, numbers: bool) -> list[str]:
     """What a certificate says, how surely, and for which rows."""
-    entries = certificate["entries"]
+    entries = certificate.entries
     if not entries:
-        return [certificate["sentence"]]
-    weakest = max(entries, key=lambda entry: entry["p_value"])
-    n, delta, tolerance = certificate["n"], weakest["delta"], weakest["tolerance"]
-    if not certificate["certified"]:
+        return [certificate.sentence]
+    weakest = max(entries, key=lambda entry: entry.p_value)
+    n, delta, tolerance = certificate.n, weakest.delta, weakest.tolerance
+    if not certificate.certified:
         return [
             f"A test on {count(n, 'fresh row')} did not certify the new model: one that is no better could do as well "
-            f"by luck in up to {chance(weakest['p_value'])} cases, and a certificate allows {chance(delta)}. "
+            f"by luck in up to {chance(weakest.p_value)} cases, and a certificate allows {chance(delta)}. "
             + evidence(weakest, numbers)
         ]
     no_better = f"worse by {_amount(tolerance, weakest)} or more" if tolerance else "no better"
@@ -101,7 +101,7 @@ def certificate_words(certificate: dict[str, Any], numbers: bool) -> list[str]:
         f"This holds for rows like the {n:,} fresh ones, which nothing had seen before: drawn at random from where "
         "the model will be used."
     )
-    if certificate["asymptotic"]:
+    if certificate.asymptotic:
         scope = (
             f"This holds for models trained in the new way, not for this one alone, and nearly, as the {n:,} rows "
             "were each judged by models that had not seen them."
@@ -109,29 +109,29 @@ def certificate_words(certificate: dict[str, Any], numbers: bool) -> list[str]:
     lines = [f"{fooled} {scope}", evidence(weakest, numbers)]
     if len(entries) > 1:
         lines.append(f"It passed all {len(entries)} tests; this is the one that it passed by the least.")
-    if weakest["lower_bound"] > 0:
-        lines.append(f"As surely, its gain is at least {_amount(weakest['lower_bound'], weakest)}.")
+    if weakest.lower_bound > 0:
+        lines.append(f"As surely, its gain is at least {_amount(weakest.lower_bound, weakest)}.")
     return [lines[0], " ".join(lines[1:])]
 
 
-def evidence(entry: dict[str, Any], numbers: bool) -> str:
+def evidence(entry: Entry, numbers: bool) -> str:
     """The rows behind a claim: where only one of the two was right, or one was closer."""
-    rows = f"Of the {entry['n']:,} rows" + ("" if entry["name"] == "all rows" else f" ({cut(entry['name'], 60)})")
-    won, lost = f"{entry['won']:,}", f"{entry['lost']:,}"
-    if entry["measure"] == "error":
+    rows = f"Of the {entry.n:,} rows" + ("" if entry.name == "all rows" else f" ({cut(entry.name, 60)})")
+    won, lost = f"{entry.won:,}", f"{entry.lost:,}"
+    if entry.measure == "error":
         return f"{rows}, the new model alone was right on {won}, the reference alone on {lost}."
     return f"{rows}, the new model {'was closer' if numbers else 'did better'} on {won}, the reference on {lost}."
 
 
-def _amount(value: float, entry: dict[str, Any]) -> str:
-    if entry["measure"] == "error":
+def _amount(value: float, entry: Entry) -> str:
+    if entry.measure == "error":
         return f"{number(100 * value, 2)} of 100 rows"
-    return f"{number(value)} in {cut(entry['measure'], 60).replace('_', ' ')}"
+    return f"{number(value)} in {cut(entry.measure, 60).replace('_', ' ')}"
 
 
-def _advice(outcome: str, facts: dict[str, Any], run: str, *, proved: bool) -> list[Advice]:
+def _advice(outcome: str, facts: Facts, run: str, *, proved: bool) -> list[Advice]:
     """Steps in order. A run that was saved from Python has no files, and is used from there."""
-    from_files = facts["files"] is not None
+    from_files = facts.files is not None
     predict = f"safegain predict {run} new.csv" if from_files else "model.predict(X_new)"
     certify = f"safegain certify {run} fresh.csv" if from_files else "model.certify(X_fresh, y_fresh)"
     review = Advice("Check the labels below, most suspicious first.", f"safegain review {run}")

@@ -46,7 +46,7 @@ class Desk:
         ]
         return {
             "folder": str(self.run.folder),
-            "label": self.run.facts.get("label") or "label",
+            "label": self.run.facts.label or "label",
             "classes": None if classes is None else [text(label) for label in classes],
             "orders": orders,
             "caveat": CAVEAT,

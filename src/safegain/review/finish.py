@@ -25,20 +25,19 @@ SILENCING = re.compile(r"-q+|--quiet|--json")
 def write_trusted(run: Run, decisions: Iterable[Decision]) -> int:
     """Write row number, label and id of every row whose label is decided; how many there are."""
     settled = sorted((d for d in decisions if d.verdict in SETTLED), key=lambda d: d.row)
-    label = run.facts.get("label") or "label"
+    label = run.facts.label or "label"
     if label in (ROW, CHECKED_FILE):
         raise RunError(f"{run.folder}: the label's column is called {label}, as one of this file; rename it and fit")
     rows = [d.row for d in settled]
-    kind = pa.float64() if run.facts["task"] == "numbers" else None
+    kind = pa.float64() if run.facts.task == "numbers" else None
     columns = {ROW: pa.array(rows, pa.int64()), label: pa.array([d.label for d in settled], kind)}
     if "id" in run.labels and label != CHECKED_ID:
         ids = pd.Series(run.labels["id"].to_numpy(), run.labels["row"].to_numpy())
         columns[CHECKED_ID] = pa.array(ids.reindex(rows).tolist(), pa.string())
     if (run.folder / REQUEST).exists():
         digests = read_json(run.folder / REQUEST).get("files") or {}
-        columns[CHECKED_FILE] = pa.array(
-            [digests.get((run.facts["files"] or {}).get("train"))] * len(rows), pa.string()
-        )
+        train = None if run.facts.files is None else run.facts.files.train
+        columns[CHECKED_FILE] = pa.array([digests.get(train)] * len(rows), pa.string())
     with written(run.folder / FILE) as beside:
         pq.write_table(pa.table(columns), beside)
     return len(rows)

@@ -9,6 +9,7 @@ import tempfile
 from typing import Any
 
 from safegain.review.finish import NextFit
+from safegain.runs.facts import Facts
 from safegain.runs.folder import RunError, open_run
 
 _TAIL = 4096
@@ -17,6 +18,8 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 
 class Refit:
     def __init__(self, fit: NextFit):
+        if not hasattr(os, "killpg"):
+            raise ValueError(f"fits cannot be started from the page on this system; start it yourself: {fit.command}")
         self.fit, self._cancelled = fit, False
         # A file and not a pipe: the fit goes on when nobody reads it any more.
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
@@ -59,7 +62,9 @@ class Refit:
         return said | {"state": state}
 
 
-def sentences(facts: dict[str, Any]) -> dict[str, str | None]:
+def sentences(facts: Facts) -> dict[str, str | None]:
     """What a run found, in the words of its run.json."""
-    verdict, certificate = facts.get("verdict") or {}, facts.get("certificate") or {}
-    return {"verdict": verdict.get("sentence"), "certificate": certificate.get("sentence")}
+    return {
+        "verdict": None if facts.verdict is None else facts.verdict.sentence,
+        "certificate": None if facts.certificate is None else facts.certificate.sentence,
+    }

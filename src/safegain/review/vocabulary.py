@@ -20,11 +20,11 @@ class Vocabulary:
 
     @staticmethod
     def of(run: Run) -> "Vocabulary":
-        if run.facts["task"] == "numbers":
+        if run.facts.task == "numbers":
             return Vocabulary(None)
-        if run.facts["classes"] is None:
+        if run.facts.classes is None:
             raise damaged(run.folder / FACTS, "classes are needed to choose from, and are null")
-        return Vocabulary(tuple(run.facts["classes"]))
+        return Vocabulary(tuple(run.facts.classes))
 
     def codes(self, values: pd.Series) -> np.ndarray:
         """Labels as numbers of classes, -1 where there is none; or the numbers themselves, NaN where there is none."""

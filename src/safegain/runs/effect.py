@@ -24,8 +24,9 @@ import torch
 from torch import Tensor
 
 from safegain.bilevel.losses import CrossEntropy, SquaredError
-from safegain.bilevel.raw_model import one_hot_labels
+from safegain.data.one_hot import one_hot
 from safegain.data.ranks import Ranks
+from safegain.estimators.record import Record
 from safegain.learners.trained import TrainedModel
 from safegain.runs.digest import BLOCK_ROWS, digests, row_blocks
 
@@ -38,27 +39,26 @@ class Steering:
     deviation: float  # numbers: root mean square of the trusted rows' residuals, in standard deviations of the label
 
 
-def of_rows(estimator: Any, X: Any) -> pd.DataFrame:
+def of_rows(record: Record, rows: Any) -> pd.DataFrame:
     """effect, disagrees, digest and, of numbers, what is expected, of the rows of a fit: in two passes over them."""
-    rows, labels = estimator._rows(X, reset=False), estimator._labels
+    labels, model, reference = record.labels, record.model, record.references[record.reference]
     if rows.shape[0] != len(labels):
         raise ValueError(f"X: has {rows.shape[0]} rows and the fit had {len(labels)}; pass the X of the fit")
     # Rows set aside for a certificate have no say in which labels are looked at next.
-    heard = estimator.trusted_ & ~estimator.set_aside_
-    steering = trusted_steering(estimator.model_, rows, labels.numbers, heard, labels.ranks)
+    heard = record.trusted & ~record.set_aside
+    steering = trusted_steering(model, rows, labels.numbers, heard, labels.ranks)
     effect, disagrees, first = np.zeros(len(labels)), np.zeros(len(labels), bool), 0
     expected = None if labels.classes is not None else np.empty(len(labels))
-    for block in row_blocks(rows, _most(estimator.model_, rows)):
+    for block in row_blocks(rows, _most(model, rows)):
         here = slice(first, first := first + block.shape[0])
-        model = estimator.model_
         z, zdot = model.model.tangent(model.theta, model.inputs.rows(block), steering.gradient)
         z, zdot = z.double(), zdot.double()
-        effect[here] = _effect(estimator, here, z, zdot, steering).numpy()
+        effect[here] = _effect(record, here, z, zdot, steering).numpy()
         if expected is not None:
             expected[here] = z[:, 0].numpy() * model.y_scale + model.y_mean
-        if model is not estimator.reference_model_:
-            disagrees[here] = _differ(z, estimator.reference_model_.outputs(block).double()).numpy()
-    effect[estimator.trusted_] = 0.0
+        if model is not reference:
+            disagrees[here] = _differ(z, reference.outputs(block).double()).numpy()
+    effect[record.trusted] = 0.0
     found = pd.DataFrame({"effect": effect, "disagrees": disagrees, "digest": digests(rows)})
     return found if expected is None else found.assign(expected=expected)
 
@@ -75,7 +75,7 @@ def trusted_steering(
         if not heard[here].any():
             continue
         y = torch.from_numpy(numbers[here][heard[here]])
-        target = one_hot_labels(y, len(trained.classes_), total.dtype) if classifies else y.to(total.dtype)
+        target = one_hot(y, len(trained.classes_), total.dtype) if classifies else y.to(total.dtype)
 
         def pulled(z: Tensor, target: Tensor = target) -> Tensor:
             g = loss.grad(z, target)
@@ -87,13 +87,11 @@ def trusted_steering(
     return Steering(total, float(ranks.sum(squares)[0] / n) ** 0.5)
 
 
-def _effect(estimator: Any, here: slice, z: Tensor, zdot: Tensor, steering: Steering) -> Tensor:
-    labels, w = estimator._labels, torch.from_numpy(estimator.sample_weight_[here])
+def _effect(record: Record, here: slice, z: Tensor, zdot: Tensor, steering: Steering) -> Tensor:
+    labels, w = record.labels, torch.from_numpy(record.weight[here])
     if labels.classes is not None:
-        return effect_on_classes(
-            torch.softmax(z, dim=1), zdot, w, torch.from_numpy(estimator.label_distribution_[here])
-        )
-    target = torch.from_numpy((estimator.corrected_labels_[here] - labels.mean) / labels.scale)
+        return effect_on_classes(torch.softmax(z, dim=1), zdot, w, torch.from_numpy(record.moved[here]))
+    target = torch.from_numpy((record.corrected[here] - labels.mean) / labels.scale)
     standardised = effect_on_numbers(z[:, 0], zdot[:, 0], w, target, steering.deviation)
     return standardised * labels.scale**2
 

@@ -1,106 +1,230 @@
-"""What run.json says of a run, from a fitted estimator: for people and programs that do not load the model."""
+"""What run.json and certificate-K.json hold, as types: whatever else is in a file is ignored, and a misfit is damage.
 
-import math
-import platform
-from collections.abc import Mapping
-from dataclasses import asdict
-from datetime import UTC, datetime
-from importlib.metadata import version
-from typing import Any
+docs/run-format.md is made from these types (docs/make_run_format.py). What may be null may be absent: a reader does
+without it. Nothing here imports torch.
+"""
 
-import numpy as np
-import pandas as pd
-import sklearn
-import torch
+from typing import Annotated, Any, Literal, get_args
 
-from safegain.bilevel.selection import SafenessReport
-from safegain.certificates.certificate import Certificate
-from safegain.data.ranks import Ranks
-from safegain.runs.folder import FORMAT
-from safegain.runs.model_state import NEW, REFERENCES
+from msgspec import Meta, Struct
 
+from safegain.search.references import Reference
+from safegain.tables.kinds import Kind
 
-def about_software() -> dict[str, Any]:
-    numbers = {
-        "python": platform.python_version(),
-        "torch": str(torch.__version__),
-        "numpy": np.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"format": FORMAT, "safegain": version("safegain"), "versions": numbers, "created": created}
+MOST = 2**63 - 1
+Whole = Annotated[int, Meta(ge=-MOST, le=MOST)]
+Count = Annotated[int, Meta(ge=0, le=MOST)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Level = Annotated[float, Meta(gt=0, lt=1)]
+NotNegative = Annotated[float, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+Label = str | bool | Whole | float
+
+Task = Literal["classes", "numbers"]
+Model = Literal["raw", "raw+trusted", "trusted", "new"]
+MODELS: tuple[Model, ...] = get_args(Model)  # of a comparison, by number
 
 
-def verdict(report: SafenessReport, certificate: Certificate | None, reference: str) -> dict[str, str]:
-    """improved: handed back, and certified to be not worse by anything; safe: handed back otherwise."""
-    certified = certificate is not None and certificate.certified
-    strictly = certified and certificate is not None and all(entry.tolerance == 0 for entry in certificate.entries)
-    outcome = "fell back" if report.fell_back else "improved" if strictly else "safe"
-    return {"outcome": outcome, "sentence": report.status, "reference": reference}
+def told(text: str) -> Meta:
+    return Meta(description=text)
 
 
-def count_rows(estimator: Any, ranks: Ranks) -> dict[str, int]:
-    """On all ranks."""
-    masks = {
-        "all": np.ones_like(estimator.trusted_),
-        "weak": ~estimator.trusted_,
-        "trusted": estimator.trusted_,
-        "held_out": estimator.held_out_,
-        "set_aside": estimator.set_aside_,
-        "unlabelled": ~estimator._labels.labelled,
-    }
-    return {name: ranks.count(mask.sum()) for name, mask in masks.items()}
+class Entry(Struct, frozen=True):
+    """One claim of a certificate."""
+
+    name: Annotated[str, told("the rows that it is about")]
+    measure: str
+    test: str
+    n: Annotated[Count, told("rows")]
+    won: Annotated[Count, told("rows on which the new model did better")]
+    lost: Annotated[Count, told("rows on which the reference did better")]
+    gain: Annotated[float, told("mean, in the measure's units")]
+    lower_bound: Annotated[float, told("of the gain")]
+    p_value: Share
+    delta: Annotated[Level, told("level of the test")]
+    tolerance: Annotated[NotNegative, told("how much worse still passes; below `bound`")]
+    bound: Annotated[Positive, told("largest loss that counts")]
+    certified: bool
 
 
-def compared_models(comparison: pd.DataFrame, reference: str) -> list[dict[str, Any]]:
-    """Mean loss and share of mistakes of each model; a model that diverged is left out."""
-    classifies = "mistake" in comparison
-    found = []
-    for name in (*REFERENCES, NEW):
-        rows = comparison[comparison["model"] == name]
-        if len(rows) and math.isfinite(loss := float(rows["loss"].mean())):
-            mistakes = float(rows["mistake"].mean()) if classifies else None
-            role = {reference: "reference", NEW: "new"}.get(name)
-            found.append({"name": name, "n": len(rows), "loss": loss, "mistakes": mistakes, "role": role})
-    return found
+class Certificate(Struct, frozen=True, kw_only=True):
+    """A certificate: all of its claims must hold. The numbers are those of the weakest claim."""
+
+    certified: bool
+    p_value: Share
+    lower_bound: float
+    n: Annotated[Count, told("fresh rows")]
+    asymptotic: Annotated[bool, told("holds in the limit of many rows, for a way of training")]
+    sentence: str
+    entries: list[Entry]
+    file: Annotated[str | None, told("the fresh rows; in certificate-K.json only")] = None
+    created: Annotated[str | None, told("ISO 8601, UTC; in certificate-K.json only")] = None
 
 
-def by_part(comparison: pd.DataFrame, reference: str, parts: Mapping[int, Any]) -> list[dict[str, Any]] | None:
-    """Reference against new model on the compared rows of each class or group; `parts` says which one a row is of.
+class Rows(Struct, frozen=True):
+    """How many rows there were of each kind."""
 
-    The share of mistakes, or the mean loss of numbers. None where the two were not compared.
-    """
-    measure = "mistake" if "mistake" in comparison else "loss"
-    pair = comparison[comparison["model"].isin([reference, NEW])]
-    table = pair.pivot(index="row", columns="model", values=measure).astype(float).dropna()
-    if not len(table) or len(table.columns) < 2:
-        return None
-    names = [parts[row] for row in table.index.tolist()]
-    return [
-        {"name": name, "n": len(rows), "reference": float(rows[reference].mean()), "new": float(rows[NEW].mean())}
-        for name, rows in table.groupby(np.array(names, dtype=object))
+    all: Count
+    weak: Count
+    trusted: Count
+    held_out: Annotated[Count, told("trusted, kept to compare models")]
+    set_aside: Annotated[Count, told("trusted, kept for the certificate")]
+    unlabelled: Count
+
+
+class Files(Struct, frozen=True):
+    """Where the rows came from."""
+
+    train: Annotated[str | None, told("absolute path")] = None
+    trusted: Annotated[str | None, told("absolute path, or the name of a column")] = None
+    checked: Annotated[list[str] | None, told("absolute paths of reviews")] = None
+
+
+class Verdict(Struct, frozen=True):
+    """How it ended."""
+
+    outcome: Annotated[
+        Literal["improved", "safe", "fell back"],
+        told(
+            "improved: handed back, and certified with tolerance 0; safe: handed back otherwise; fell back: the "
+            "reference was handed back"
+        ),
     ]
+    reference: Annotated[Reference, told("what the new model was compared with")]
+    sentence: str | None = None
 
 
-def values_of_rows(values: Any, comparison: pd.DataFrame, first_row: int, ranks: Ranks) -> dict[int, Any]:
-    """Row number among the rows of all ranks -> its value, for the compared rows: `values` has those of this rank."""
-    rows = comparison["row"].unique()
-    here = rows[(rows >= first_row) & (rows < first_row + len(values))]
-    mine = {int(row): plain(values[row - first_row]) for row in here}
-    return {row: value for part in ranks.gather(mine) for row, value in part.items()}
+class ComparedModel(Struct, frozen=True):
+    """A model on the trusted rows that models were compared on; one that diverged is not listed."""
+
+    name: Annotated[str, told('a reference, or `"new"`')]
+    n: Annotated[Count, told("rows")]
+    loss: Annotated[
+        float, told("mean log-loss at the model's best temperature, or mean squared error in the label's units")
+    ]
+    mistakes: Annotated[Share | None, told("their share; null for numbers")] = None
+    role: Literal["reference", "new"] | None = None
 
 
-def margins(report: SafenessReport) -> list[dict[str, Any]]:
-    """Of every validation set whose losses are numbers."""
-    return [asdict(each) for each in report.sets if math.isfinite(each.raw_loss) and math.isfinite(each.new_loss)]
+class Margin(Struct, frozen=True):
+    """Reference against new model on one validation set."""
+
+    name: str
+    raw_loss: float
+    new_loss: float
+    margin: float
 
 
-def plain(value: Any) -> Any:
-    """For JSON: numbers of NumPy as plain ones, and null for what is no number."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+class Part(Struct, frozen=True):
+    """Both models on the compared rows of one class or group: share of mistakes, or mean squared error."""
+
+    name: Label
+    n: Count
+    reference: float
+    new: float
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A step or a candidate of the search; null, or nothing, stands for what is no number."""
+
+    candidate: Annotated[str | None, told('of "auto" for classes')] = None
+    step: Annotated[Whole | None, told("of other searches")] = None
+    objective: float | None = None
+    rank_loss: Annotated[float | None, told("loss on the rows that rank candidates")] = None
+    mistakes: float | None = None
+    safe: bool | None = None
+    violation: float | None = None
+    margins: Annotated[dict[str, float | None] | None, told("by validation set")] = None
+    share: Annotated[float | None, told("of labels that are wrong, as estimated")] = None
+    fold: Whole | None = None
+    seconds: float | None = None
+
+
+class EncoderParameters(Struct, frozen=True):
+    """Arguments of `TableEncoder`."""
+
+    kinds: dict[str, Kind]
+    folder: Annotated[str | None, told("where pictures lie")] = None
+    image_features: str = "auto"
+    random_state: Whole = 0
+
+
+class Encoder(Struct, frozen=True):
+    """How a table becomes a matrix: what `TableEncoder.state` gives."""
+
+    parameters: EncoderParameters
+    blocks: Annotated[list[dict[str, Any]], told("one for each column, in order")]
+
+
+class Estimator(Struct, frozen=True):
+    """What `load` reads; all else is for other readers."""
+
+    name: Annotated[str, told("`PGSClassifier` or `PGSRegressor`")]
+    parameters: Annotated[dict[str, Any], told("constructor arguments, as described below")]
+    not_stored: Annotated[
+        list[str], told("arguments that no file can hold; they have their defaults after loading")
+    ] = []
+    fitted: Annotated[dict[str, Any] | None, told("`Fitted`, which `load` checks")] = None
+
+
+class Architecture(Struct, frozen=True, kw_only=True):
+    """The kind of model; its numbers are in model.safetensors."""
+
+    kind: Literal["linear", "two-layer", "module"]
+    sizes: Annotated[list[Whole], told("columns with the one, outputs; or features, hidden units, outputs; or outputs")]
+    linear: bool
+    dtype: Literal["float32", "float64"]
+    scaled: Annotated[bool, told("rows are standardised")]
+    handed_back: Annotated[Model, told("whose theta predicts")]
+    references: list[str]
+    gain: Annotated[Positive | None, told("of a network's hidden units")] = None
+    name: Annotated[str | None, told("of a module")] = None
+    parameters: Annotated[dict[str, list[Whole]] | None, told("of a module: name -> shape")] = None
+
+
+class Fitted(Struct, frozen=True, kw_only=True):
+    """What was learned, apart from the tables and the arrays."""
+
+    n_features_in: Whole
+    feature_names_in: list[str] | None = None
+    label_dtype: Annotated[str, told("NumPy's type of y")]
+    class_dtype: Annotated[str | None, told("NumPy's type of the classes")] = None
+    label_mean: Annotated[float, told("how numbers were standardised")]
+    label_scale: float
+    clip: Annotated[float | None, told("the largest error that counts in a certificate of numbers")] = None
+    n_iter: Whole
+    reference: Reference
+    model: Architecture
+    safeness: dict[str, Any]
+    certificate: dict[str, Any] | None = None
+    history: list[dict[str, Any]]
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """run.json."""
+
+    format: Annotated[Whole, told("2")]
+    task: Task
+    safegain: Annotated[str | None, told("version that wrote it")] = None
+    versions: Annotated[dict[str, str] | None, told("python, torch, numpy, scikit-learn")] = None
+    created: Annotated[str | None, told("ISO 8601, UTC")] = None
+    seconds: Annotated[float | None, told("duration of the fit")] = None
+    label: Annotated[str | None, told("column of the labels")] = None
+    classes: Annotated[
+        list[Label] | None, told("all of one type, in the order of all class numbers; null for numbers")
+    ] = None
+    rows: Rows | None = None
+    columns: Annotated[dict[str, Kind] | None, told("feature column -> how it was read")] = None
+    files: Files | None = None
+    notes: Annotated[list[str] | None, told("what was inferred, what was left out and why")] = None
+    estimator: Estimator | None = None
+    encoder: Annotated[Encoder | None, told("there is one where there are `columns`, for these columns")] = None
+    verdict: Verdict | None = None
+    certificate: Certificate | None = None
+    models: list[ComparedModel] | None = None
+    margins: Annotated[list[Margin] | None, told("of each validation set")] = None
+    by_class: list[Part] | None = None
+    by_group: list[Part] | None = None
+    history: list[Record] | None = None
+    n_suspicious: Annotated[Count | None, told("weak rows with `suspicion` > 0.5: more likely wrong than right")] = None
+    seed: Whole | None = None

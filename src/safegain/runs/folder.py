@@ -6,8 +6,8 @@
     labels-1-of-1.parquet    one row for each training row
     examples.parquet, neighbours.parquet    rows that are shown, and the trusted rows nearest to them
 
-Nothing in a folder is trusted: what does not have its shape (schema.py) is a RunError. Nothing here imports torch, so
-that a page or an error message is there at once.
+Nothing in a folder is trusted: what does not fit the types (facts.py, columns.py) is a RunError. Nothing here imports
+torch, so that a page or an error message is there at once.
 """
 
 import json
@@ -18,21 +18,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from safegain.runs import schema
+from safegain.runs import columns
+from safegain.runs.columns import Columns
+from safegain.runs.facts import Certificate, Facts
 
-FORMAT = 1
+FORMAT = 2
 DOUBTFUL = 0.5  # suspicion above which a label is more likely wrong than right
 REQUEST, FACTS, MODEL = "request.json", "run.json", "model.safetensors"
 EXAMPLES, NEIGHBOURS, REPORT = "examples.parquet", "neighbours.parquet", "report.html"
 PART = re.compile(r"labels-([1-9]\d*)-of-([1-9]\d*)\.parquet", re.ASCII)
 _CERTIFICATE = re.compile(r"certificate-([1-9]\d*)\.json", re.ASCII)
+
+T = TypeVar("T")
 
 
 class RunError(ValueError):
@@ -42,7 +47,7 @@ class RunError(ValueError):
 @dataclass(frozen=True)
 class Run:
     folder: Path
-    facts: dict[str, Any]  # run.json
+    facts: Facts  # run.json
 
     @cached_property
     def labels(self) -> pd.DataFrame:
@@ -51,7 +56,7 @@ class Run:
         A run that was saved without its rows says nothing of effects and of disagreement: it has no such columns.
         """
         files = label_files(self.folder)
-        parts = [read_parquet(path, schema.LABELS, schema.MAY_LABELS) for path in files]
+        parts = [read_parquet(path, columns.LABELS, columns.MAY_LABELS) for path in files]
         labels = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
         if not np.array_equal(labels["row"], np.arange(len(labels))):
             raise damaged(files[0], "column row does not count the rows")
@@ -66,7 +71,7 @@ class Run:
     @cached_property
     def examples(self) -> pd.DataFrame | None:
         """row, values, picture; values are JSON objects of texts."""
-        if (found := self._optional(EXAMPLES, schema.EXAMPLES)) is None:
+        if (found := self._optional(EXAMPLES, columns.EXAMPLES)) is None:
             return None
         if not found["row"].isin(self.labels["row"]).all() or found["row"].duplicated().any():
             raise damaged(self.folder / EXAMPLES, "a row is there twice, or is none of the run's")
@@ -76,24 +81,24 @@ class Run:
 
     @cached_property
     def neighbours(self) -> pd.DataFrame | None:
-        found, known = self._optional(NEIGHBOURS, schema.NEIGHBOURS), self.labels["row"]
+        found, known = self._optional(NEIGHBOURS, columns.NEIGHBOURS), self.labels["row"]
         if found is not None and not (found["row"].isin(known) & found["neighbour"].isin(known)).all():
             raise damaged(self.folder / NEIGHBOURS, "a row is none of the run's")
         return found
 
     @cached_property
-    def certificates(self) -> list[dict[str, Any]]:
+    def certificates(self) -> list[Certificate]:
         """Those that were made later on fresh rows, oldest first."""
         found = {int(m[1]): path for path in self.folder.iterdir() if (m := _CERTIFICATE.fullmatch(path.name))}
-        return [read_json(found[number], schema.CERTIFICATE) for number in sorted(found)]
+        return [read_typed(found[number], Certificate) for number in sorted(found)]
 
     @property
     def next_certificate(self) -> Path:
         numbers = [int(m[1]) for path in self.folder.iterdir() if (m := _CERTIFICATE.fullmatch(path.name))]
         return self.folder / f"certificate-{max(numbers, default=0) + 1}.json"
 
-    def _optional(self, name: str, columns: schema.Columns) -> pd.DataFrame | None:
-        return read_parquet(self.folder / name, columns) if (self.folder / name).exists() else None
+    def _optional(self, name: str, must: Columns) -> pd.DataFrame | None:
+        return read_parquet(self.folder / name, must) if (self.folder / name).exists() else None
 
 
 def open_run(folder: str | Path) -> Run:
@@ -105,21 +110,31 @@ def open_run(folder: str | Path) -> Run:
         if (folder / REQUEST).exists():
             raise RunError(f"{folder}: its fit has not ended; go on with: safegain resume {folder}")
         raise RunError(f"{folder}: holds no run (there is no {FACTS}); give the folder that `safegain fit --out` wrote")
-    facts = read_json(folder / FACTS)
-    version = facts.get("format")
-    if type(version) is not int or version != FORMAT:
-        newer = type(version) is int and version > FORMAT
-        remedy = "install a newer Safegain" if newer else "fit again"
-        raise RunError(f"{folder / FACTS}: has format {str(version)[:20]!r}, this version reads {FORMAT}; {remedy}")
-    if bad := schema.misfit(facts, schema.FACTS) or _odd_classes(facts):
-        raise damaged(folder / FACTS, bad)
-    return Run(folder, {**dict.fromkeys(schema.FACTS), **facts})
+    path = folder / FACTS
+    found = read_json(path)
+    check_format(path, found)
+    facts = typed(path, found, Facts)
+    if bad := _odd_classes(facts):
+        raise damaged(path, bad)
+    return Run(folder, facts)
 
 
-def _odd_classes(facts: dict[str, Any]) -> str | None:
-    if (classes := facts.get("classes")) is None:
+def check_format(path: Path, found: dict[str, Any]) -> None:
+    """Of run.json or request.json: another format than this version's is refused, with who wrote it."""
+    version, by = found.get("format"), found.get("safegain")
+    if type(version) is int and version == FORMAT:
+        return
+    remedy = "install a newer Safegain" if type(version) is int and version > FORMAT else "fit again"
+    writer = f"Safegain {by[:20]}" if isinstance(by, str) else "another Safegain"
+    raise RunError(
+        f"{path}: was written by {writer} (format {str(version)[:20]}); this version reads format {FORMAT}: {remedy}"
+    )
+
+
+def _odd_classes(facts: Facts) -> str | None:
+    if (classes := facts.classes) is None:
         return None
-    if facts["task"] == "numbers":
+    if facts.task == "numbers":
         return "numbers have no classes"
     if len(classes) < 2 or len({type(each) for each in classes}) > 1:
         return "classes must be two or more of one type"
@@ -142,7 +157,19 @@ def damaged(path: Path, what: str) -> RunError:
     return RunError(f"{path}: is damaged ({what}); fit again")
 
 
-def read_json(path: Path, shape: Any = dict) -> dict[str, Any]:
+def read_typed(path: Path, kind: type[T]) -> T:
+    return typed(path, read_json(path), kind)
+
+
+def typed(path: Path, found: Any, kind: type[T]) -> T:
+    """What was read from `path` as that type. Python's own reader comes first: msgspec's refuses half a character."""
+    try:
+        return msgspec.convert(found, kind)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise damaged(path, " ".join(str(error).split())[:200]) from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"), parse_constant=_finite, parse_float=_finite)
     except OSError as error:
@@ -151,8 +178,8 @@ def read_json(path: Path, shape: Any = dict) -> dict[str, Any]:
         raise damaged(path, "it is nested too deeply") from None
     except ValueError as error:
         raise damaged(path, str(error)) from None
-    if bad := schema.misfit(found, shape, "" if shape is not dict else "it"):
-        raise damaged(path, bad)
+    if not isinstance(found, dict):
+        raise damaged(path, "it is not an object")
     return found
 
 
@@ -163,7 +190,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def read_parquet(path: Path, must: schema.Columns, may: schema.Columns | None = None) -> pd.DataFrame:
+def read_parquet(path: Path, must: Columns, may: Columns | None = None) -> pd.DataFrame:
     """The columns that are known, each of a type that fits. Whole numbers stay whole beside missing ones."""
     with opened_parquet(path, must, may or {}) as file:
         names = [name for name in file.schema_arrow.names if name in must or name in (may or {})]
@@ -179,11 +206,11 @@ _MAY_MISS = ("id", "given", "suggested", "group", "picture")
 
 
 @contextmanager
-def opened_parquet(path: Path, must: schema.Columns, may: schema.Columns) -> Iterator[Any]:
+def opened_parquet(path: Path, must: Columns, may: Columns) -> Iterator[Any]:
     """A table with columns that fit; what goes wrong with it while it is open is a RunError."""
     try:
         with pq.ParquetFile(path) as file:
-            if bad := schema.column_misfit(file.schema_arrow, must, may):
+            if bad := columns.misfit(file.schema_arrow, must, may):
                 raise damaged(path, bad)
             yield file
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:

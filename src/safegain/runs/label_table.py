@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from safegain.data.labels import Labels
 from safegain.estimators.issues import Alternatives, other_classes, shifted_numbers, suspicions
-from safegain.runs import schema
+from safegain.estimators.record import Record
+from safegain.runs import columns
 from safegain.runs.folder import RunError, label_files, opened_parquet
 
 GROUP_ROWS = 2**17
@@ -50,19 +50,19 @@ def class_values(classes: np.ndarray) -> pa.Array:
         ) from None
 
 
-def suspected(estimator: Any) -> pd.DataFrame:
+def suspected(record: Record) -> pd.DataFrame:
     """trusted, suspicion and confidence of every row of a fit: 0 where nothing was touched."""
-    n = len(estimator._labels)
+    n = len(record.labels)
     suspicion, confidence = np.zeros(n), np.zeros(n)
     for here in _blocks(n):
-        suspicion[here], other = _looked_into(estimator, here)
+        suspicion[here], other = _looked_into(record, here)
         confidence[here] = np.where(suspicion[here] > 0, other.confidence, 0)
-    return pd.DataFrame({"trusted": estimator.trusted_, "suspicion": suspicion, "confidence": confidence}, copy=False)
+    return pd.DataFrame({"trusted": record.trusted, "suspicion": suspicion, "confidence": confidence}, copy=False)
 
 
 def write_labels(
     path: Path,
-    estimator: Any,
+    record: Record,
     facts: pd.DataFrame,
     *,
     first_row: int,
@@ -70,7 +70,7 @@ def write_labels(
     groups: Sequence[str] | np.ndarray | None,
 ) -> None:
     """`facts`: columns of `suspected`, and what else is known of the rows."""
-    parts = _parts(estimator, facts, first_row, ids, groups)
+    parts = _parts(record, facts, first_row, ids, groups)
     first = next(parts)
     settings = {"use_dictionary": [name for name in REPEATED if name in first.schema.names]}
     with pq.ParquetWriter(path, first.schema, **settings) as file:
@@ -81,9 +81,9 @@ def write_labels(
 
 def read_labels(folder: Path, classes: np.ndarray | None, n: int) -> Learned:
     """All parts, below each other. What does not fit the classes is a RunError."""
-    must = {name: schema.LABELS[name] for name in ("given", "corrected", "weight", "trusted", "held_out", "set_aside")}
+    must = {name: columns.LABELS[name] for name in ("given", "corrected", "weight", "trusted", "held_out", "set_aside")}
     moved = "shift" if classes is None else "distribution"
-    must[moved] = schema.LEARNED[moved]
+    must[moved] = columns.LEARNED[moved]
     found: list[dict[str, np.ndarray]] = []
     files = label_files(folder)
     for path in files:
@@ -102,18 +102,18 @@ def _blocks(n: int) -> Iterator[slice]:
     yield from (slice(first, min(first + GROUP_ROWS, n)) for first in range(0, max(n, 1), GROUP_ROWS))
 
 
-def _looked_into(estimator: Any, here: slice) -> tuple[np.ndarray, Alternatives]:
+def _looked_into(record: Record, here: slice) -> tuple[np.ndarray, Alternatives]:
     """As `label_issues` does, for some of the rows."""
-    labels: Labels = estimator._labels[here]
+    labels = record.labels[here]
     if labels.classes is None:
-        other = shifted_numbers(labels, estimator.label_shift_[here], estimator.corrected_labels_[here])
+        other = shifted_numbers(labels, record.moved[here], record.corrected[here])
     else:
-        other = other_classes(labels, estimator.label_distribution_[here])
-    return suspicions(labels, estimator.trusted_[here], estimator.sample_weight_[here], other), other
+        other = other_classes(labels, record.moved[here])
+    return suspicions(labels, record.trusted[here], record.weight[here], other), other
 
 
-def _parts(estimator: Any, facts: pd.DataFrame, first_row: int, ids: Any, groups: Any) -> Iterator[pa.Table]:
-    labels: Labels = estimator._labels
+def _parts(record: Record, facts: pd.DataFrame, first_row: int, ids: Any, groups: Any) -> Iterator[pa.Table]:
+    labels = record.labels
     values = None if labels.classes is None else class_values(labels.classes)
 
     def named(wanted: np.ndarray, missing: np.ndarray) -> pa.Array:
@@ -123,7 +123,7 @@ def _parts(estimator: Any, facts: pd.DataFrame, first_row: int, ids: Any, groups
         return values.take(pa.array(np.searchsorted(labels.classes, wanted), mask=missing))
 
     for here in _blocks(len(labels)):
-        suspicion, other = facts["suspicion"].to_numpy()[here], _looked_into(estimator, here)[1]
+        suspicion, other = facts["suspicion"].to_numpy()[here], _looked_into(record, here)[1]
         known = labels.labelled[here]
         rows: dict[str, Any] = {"row": np.arange(first_row + here.start, first_row + here.stop)}
         if ids is not None:
@@ -132,22 +132,22 @@ def _parts(estimator: Any, facts: pd.DataFrame, first_row: int, ids: Any, groups
             rows["given"] = pa.array(labels.given[here], pa.float64(), mask=~known)
         else:
             rows["given"] = values.take(pa.array(labels.numbers[here], mask=~known))
-        rows["corrected"] = named(estimator.corrected_labels_[here], np.zeros(len(known), bool))
+        rows["corrected"] = named(record.corrected[here], np.zeros(len(known), bool))
         suggested = facts["expected"].to_numpy()[here] if "expected" in facts else other.suggested
         rows["suggested"] = named(suggested, suspicion == 0)
-        rows["confidence"], rows["weight"] = facts["confidence"].to_numpy()[here], estimator.sample_weight_[here]
+        rows["confidence"], rows["weight"] = facts["confidence"].to_numpy()[here], record.weight[here]
         rows["suspicion"] = suspicion
         for name in ("trusted", "held_out", "set_aside"):
-            rows[name] = getattr(estimator, f"{name}_")[here]
+            rows[name] = getattr(record, name)[here]
         if groups is not None:
             rows["group"] = _texts(groups[here])
         for name in ("effect", "disagrees", "digest"):
             if name in facts:
                 rows[name] = facts[name].to_numpy()[here]
         if values is None:
-            rows["shift"] = estimator.label_shift_[here]
+            rows["shift"] = record.moved[here]
         else:
-            flat = np.ascontiguousarray(estimator.label_distribution_[here]).ravel()
+            flat = np.ascontiguousarray(record.moved[here]).ravel()
             rows["distribution"] = pa.FixedSizeListArray.from_arrays(pa.array(flat), len(values))
         yield pa.table(rows)
 

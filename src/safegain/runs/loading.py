@@ -5,49 +5,28 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import torch
 from safetensors import safe_open
 from sklearn.pipeline import Pipeline
 
-from safegain.bilevel.selection import SafenessReport
 from safegain.certificates.certificate import Certificate
 from safegain.data.labels import Labels
-from safegain.estimators.classes import PGSClassifier, PGSRegressor
+from safegain.estimators import PGSClassifier, PGSRegressor
+from safegain.estimators.record import Record
+from safegain.runs.facts import MODELS, Encoder, Estimator, Fitted
 from safegain.runs.folder import FACTS, MODEL, Run, RunError, open_run
 from safegain.runs.guard import distrusting
 from safegain.runs.label_table import Learned, read_labels
 from safegain.runs.model_state import Arrays, ModuleNeeded, models_from_state
 from safegain.runs.objects import from_json
-from safegain.runs.schema import MODELS, REFERENCES, misfit
+from safegain.search.verdict import SafenessReport
 
 ESTIMATORS = {"classes": PGSClassifier, "numbers": PGSRegressor}
 LONGEST_TEXT = 1024  # characters of NumPy's texts, which take them in every row
 _DTYPE = re.compile(r"\|O|\|b1|[<>|][iuf]\d{1,2}|[<>]U(\d{1,4})", re.ASCII)
-FITTED = {
-    "n_features_in": int,
-    "feature_names_in": ([str], None),
-    "label_dtype": str,
-    "class_dtype": (str, None),
-    "label_mean": float,
-    "label_scale": float,
-    "clip": (float, None),
-    "n_iter": int,
-    "reference": set(REFERENCES),
-    "model": {
-        "kind": {"linear", "two-layer", "module"},
-        "sizes": [int],
-        "linear": bool,
-        "dtype": {"float32", "float64"},
-        "scaled": bool,
-        "handed_back": set(MODELS),
-        "references": [str],
-    },
-    "safeness": dict,
-    "certificate": (dict, None),
-    "history": [dict],
-}
 
 
 def load(folder: str | PathLike, module: torch.nn.Module | None = None) -> Any:
@@ -64,7 +43,9 @@ def load(folder: str | PathLike, module: torch.nn.Module | None = None) -> Any:
             estimator = _estimator(run, arrays, module)
         except ModuleNeeded as error:
             raise RunError(f"{run.folder}: {error}") from None
-        encoder = None if run.facts["encoder"] is None else _encoder(run, arrays, estimator.n_features_in_)
+        encoder = None
+        if run.facts.encoder is not None:
+            encoder = _encoder(run.facts.encoder, arrays, estimator.n_features_in_)
     return estimator if encoder is None else Pipeline([("encoder", encoder), ("model", estimator)])
 
 
@@ -73,62 +54,66 @@ def _arrays(path: Path) -> Arrays:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dictionary
 
 
-def _encoder(run: Run, arrays: Arrays, n_features: int) -> Any:
+def _encoder(facts: Encoder, arrays: Arrays, n_features: int) -> Any:
     from safegain.encoding import TableEncoder  # pictures and texts are not asked of other runs
 
     own = {name.removeprefix("encoder."): array for name, array in arrays.items() if name.startswith("encoder.")}
-    encoder = TableEncoder.from_state(run.facts["encoder"], own)
+    encoder = TableEncoder.from_state(msgspec.to_builtins(facts), own)
     if (found := len(encoder.get_feature_names_out())) != n_features:
         raise ValueError(f"the encoder gives {found} columns, and the model takes {n_features}")
     return encoder
 
 
 def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
-    stored, task = run.facts["estimator"], run.facts["task"]
-    if bad := misfit(stored, {"name": {ESTIMATORS[task].__name__}, "not_stored": [str], "fitted": FITTED}, "estimator"):
-        raise ValueError(bad)
-    fitted = stored["fitted"]
-    estimator = ESTIMATORS[task](**_parameters(stored, fitted["model"]["kind"], module))
-    estimator._validate_params()
-    classes = None if task == "numbers" else _labels_array(run.facts["classes"], fitted["class_dtype"])
-    learned = read_labels(run.folder, classes, run.facts["rows"]["all"])
+    stored, task = run.facts.estimator, run.facts.task
+    if stored is None or run.facts.rows is None or stored.name != ESTIMATORS[task].__name__:
+        raise ValueError(f"there are no rows, or the estimator is no {ESTIMATORS[task].__name__}")
+    fitted = msgspec.convert(stored.fitted, Fitted)
+    parameters = _parameters(stored, fitted.model.kind, module)
+    classes = None if task == "numbers" else _labels_array(run.facts.classes or [], str(fitted.class_dtype))
+    learned = read_labels(run.folder, classes, run.facts.rows.all)
     labels = _labels(learned, classes, fitted)
-    estimator.model_, estimator.references_ = models_from_state(fitted["model"], arrays, labels, module)
+    model, references = models_from_state(fitted.model, arrays, labels, module)
     _check_columns(fitted)
-    estimator.reference_ = fitted["reference"]
-    estimator.reference_model_, estimator.raw_model_ = (
-        estimator.references_[name] for name in (estimator.reference_, "raw")
+    record = Record(
+        labels=labels,
+        trusted=learned.trusted,
+        held_out=learned.held_out,
+        set_aside=learned.set_aside,
+        weight=learned.weight,
+        moved=learned.moved,
+        corrected=learned.corrected if classes is None else classes[learned.corrected],
+        model=model,
+        references=references,
+        reference=fitted.reference,
+        safeness=_made(fitted.safeness, SafenessReport),
+        certificate=None if fitted.certificate is None else _made(fitted.certificate, Certificate),
+        comparison=_comparison(arrays, classifies=classes is not None),
+        history=from_json(fitted.history),
+        n_iter=fitted.n_iter,
+        clip=fitted.clip,
     )
-    estimator.comparison_ = _comparison(arrays, classifies=classes is not None)
-    estimator.trusted_, estimator.held_out_ = learned.trusted, learned.held_out
-    estimator.set_aside_, estimator.sample_weight_ = learned.set_aside, learned.weight
-    if classes is None:
-        estimator.label_shift_, estimator.corrected_labels_ = learned.moved, learned.corrected
-    else:
-        estimator.classes_, estimator.label_distribution_ = classes, learned.moved
-        estimator.corrected_labels_ = classes[learned.corrected]
-    estimator.safeness_ = _made(fitted["safeness"], SafenessReport)
-    estimator.certificate_ = None if fitted["certificate"] is None else _made(fitted["certificate"], Certificate)
-    estimator.history_, estimator.n_iter_ = from_json(fitted["history"]), fitted["n_iter"]
-    estimator._labels, estimator._clip, estimator.n_features_in_ = labels, fitted["clip"], fitted["n_features_in"]
-    if fitted["feature_names_in"] is not None:
-        estimator.feature_names_in_ = np.array(fitted["feature_names_in"], dtype=object)
+    estimator = ESTIMATORS[task](**parameters)
+    estimator.adopt(record)
+    estimator.n_features_in_ = fitted.n_features_in
+    if fitted.feature_names_in is not None:
+        estimator.feature_names_in_ = np.array(fitted.feature_names_in, dtype=object)
     return estimator
 
 
-def _check_columns(fitted: dict[str, Any]) -> None:
+def _check_columns(fitted: Fitted) -> None:
     """A module of the user's says nothing of the rows that it takes."""
-    n, names, model = fitted["n_features_in"], fitted["feature_names_in"], fitted["model"]
-    if model["kind"] != "module" and model["sizes"][0] - model["linear"] != n:
-        raise ValueError(f"n_features_in is {n}, and the model takes {model['sizes'][0] - model['linear']} columns")
+    n, names, model = fitted.n_features_in, fitted.feature_names_in, fitted.model
+    if model.kind != "module" and model.sizes[0] - model.linear != n:
+        raise ValueError(f"n_features_in is {n}, and the model takes {model.sizes[0] - model.linear} columns")
     if names is not None and len(names) != n:
         raise ValueError(f"n_features_in is {n}, and {len(names)} columns have names")
 
 
-def _parameters(stored: dict[str, Any], kind: str, module: torch.nn.Module | None) -> dict[str, Any]:
+def _parameters(stored: Estimator, kind: str, module: torch.nn.Module | None) -> dict[str, Any]:
     """Those that this version knows; what was not stored has its default."""
-    known = ESTIMATORS["classes"]().get_params().keys() - set(stored["not_stored"])
-    parameters = {name: from_json(value) for name, value in stored["parameters"].items() if name in known}
+    known = ESTIMATORS["classes"]().get_params().keys() - set(stored.not_stored)
+    parameters = {name: from_json(value) for name, value in stored.parameters.items() if name in known}
     if kind == "module":
         return parameters | {"model": module or "auto"}
     if module is not None:
@@ -143,13 +128,13 @@ def _made(found: dict[str, Any], kind: type) -> Any:
     return made
 
 
-def _labels(learned: Learned, classes: np.ndarray | None, fitted: dict[str, Any]) -> Labels:
-    mean, scale = float(fitted["label_mean"]), float(fitted["label_scale"])
+def _labels(learned: Learned, classes: np.ndarray | None, fitted: Fitted) -> Labels:
+    mean, scale = fitted.label_mean, fitted.label_scale
     if learned.codes is None or classes is None:
         assert learned.given is not None
         return Labels(learned.given, None, ~np.isnan(learned.given), None, mean, scale)
     labelled = learned.codes >= 0
-    dtype = _dtype(fitted["label_dtype"], classes.tolist())
+    dtype = _dtype(fitted.label_dtype, classes.tolist())
     # What a missing label is in an array of its type: -1 among whole numbers, else NaN or None.
     given = np.full(len(labelled), {"i": -1, "f": np.nan, "O": None}.get(dtype.kind, 0), dtype=dtype)
     given[labelled] = classes.astype(dtype)[learned.codes[labelled]]

@@ -11,51 +11,66 @@ from safegain.bilevel.models import Linear, Model, Module, TwoLayer
 from safegain.data.inputs import Inputs
 from safegain.data.labels import Labels
 from safegain.learners.trained import TrainedModel
-from safegain.runs.schema import NEW, REFERENCES
+from safegain.learners.wrapped import TrainedEstimator
+from safegain.runs.facts import Architecture
+from safegain.runs.folder import RunError
+from safegain.search.references import NEW, REFERENCES
 
 Arrays = dict[str, np.ndarray]
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
-def models_to_state(model: TrainedModel, references: Mapping[str, TrainedModel]) -> tuple[dict[str, Any], Arrays]:
+def models_to_state(model: TrainedModel, references: Mapping[str, TrainedModel]) -> tuple[Architecture, Arrays]:
     """`model` is one of the references after a fall back, and else a model of its own."""
-    handed = next((name for name, reference in references.items() if reference is model), NEW)
+    if isinstance(model, TrainedEstimator):
+        raise RunError(
+            f"model: {type(model.estimator).__name__} is an estimator of your own, and storing one takes pickle, which "
+            "executes what it reads; store `model_.estimator` yourself"
+        )
+    handed: Any = next((name for name, reference in references.items() if reference is model), NEW)
     thetas = {name: reference.theta for name, reference in references.items()} | {handed: model.theta}
     arrays = {f"theta.{name}": _numpy(theta) for name, theta in thetas.items()}
     inputs = model.inputs
     if inputs.mean is not None and inputs.scale is not None:
         arrays |= {"inputs.mean": _numpy(inputs.mean), "inputs.scale": _numpy(inputs.scale)}
-    facts, buffers = _architecture(model.model)
-    dtype = str(inputs.dtype).removeprefix("torch.")
-    facts |= {"linear": inputs.linear, "dtype": dtype, "scaled": inputs.mean is not None}
-    return facts | {"handed_back": handed, "references": list(references)}, arrays | buffers
+    kind, buffers = _architecture(model.model)
+    dtype: Any = str(inputs.dtype).removeprefix("torch.")
+    made = Architecture(
+        **kind,
+        linear=inputs.linear,
+        dtype=dtype,
+        scaled=inputs.mean is not None,
+        handed_back=handed,
+        references=list(references),
+    )
+    return made, arrays | buffers
 
 
 def models_from_state(
-    facts: Mapping[str, Any], arrays: Arrays, labels: Labels, module: torch.nn.Module | None
+    facts: Architecture, arrays: Arrays, labels: Labels, module: torch.nn.Module | None
 ) -> tuple[TrainedModel, dict[str, TrainedModel]]:
     """A ValueError, KeyError or TypeError where facts and arrays do not fit together."""
-    if not set(facts["references"]) <= set(REFERENCES) or "raw" not in facts["references"]:
+    if not set(facts.references) <= set(REFERENCES) or "raw" not in facts.references:
         raise ValueError("the references are not known")
-    dtype = _DTYPES[facts["dtype"]]
+    dtype = _DTYPES[facts.dtype]
     n_outputs = 1 if labels.classes is None else len(labels.classes)
-    names = dict.fromkeys([*facts["references"], facts["handed_back"]])
+    names = dict.fromkeys([*facts.references, facts.handed_back])
     thetas = {name: _tensor(arrays[f"theta.{name}"]) for name in names}
     p = thetas["raw"].numel()
-    if facts["sizes"][-1] != n_outputs:
+    if facts.sizes[-1] != n_outputs:
         raise ValueError(f"the model has other outputs than the {n_outputs} that its task needs")
-    model = _module(facts, arrays, module, n_outputs, dtype) if facts["kind"] == "module" else _made(facts, p, dtype)
-    if facts["linear"] != isinstance(model, Linear):
+    model = _module(facts, arrays, module, n_outputs, dtype) if facts.kind == "module" else _made(facts, p, dtype)
+    if facts.linear != isinstance(model, Linear):
         raise ValueError("the model takes rows of another kind")
     if any(theta.shape != (model.n_parameters,) or theta.dtype != model.decayed.dtype for theta in thetas.values()):
         raise ValueError(f"a model of {model.n_parameters} numbers has a theta of another size or type")
-    inputs = Inputs(facts["linear"], dtype, *_scaling(facts, arrays))
+    inputs = Inputs(facts.linear, dtype, *_scaling(facts, arrays))
     trained = {
         name: TrainedModel(inputs, model, theta, labels.classes, labels.mean, labels.scale)
         for name, theta in thetas.items()
     }
-    return trained[facts["handed_back"]], {name: trained[name] for name in facts["references"]}
+    return trained[facts.handed_back], {name: trained[name] for name in facts.references}
 
 
 def _architecture(model: Model) -> tuple[dict[str, Any], Arrays]:
@@ -69,22 +84,21 @@ def _architecture(model: Model) -> tuple[dict[str, Any], Arrays]:
     return {"kind": "module", "name": type(model.module).__name__, "sizes": [model.k], "parameters": shapes}, buffers
 
 
-def _made(facts: Mapping[str, Any], p: int, dtype: torch.dtype) -> Model:
-    sizes = facts["sizes"]
+def _made(facts: Architecture, p: int, dtype: torch.dtype) -> Model:
+    sizes = facts.sizes
     if not all(type(size) is int and 0 < size <= p for size in sizes):
         raise ValueError(f"sizes {sizes} are none of a model of {p} numbers")
-    if facts["kind"] == "linear":
+    if facts.kind == "linear":
         d, k = sizes
         _same(p, d * max(k - 1, 1))  # before memory is asked for
         return Linear(d, k)
     d, h, k = sizes
     _same(p, h * d + h + k * h + k)
-    if facts["kind"] != "two-layer":
-        raise ValueError(f"kind {facts['kind']!r} is no model")
-    gain = facts.get("gain")  # without one: a run of 0.1.0, whose networks all had the gain of a descent
-    if gain is not None and not (type(gain) is float and 0 < gain < float("inf")):
-        raise ValueError(f"a gain of {gain!r} is none of a network")
-    return TwoLayer(d, h, k, dtype=dtype, gain=gain)
+    if facts.kind != "two-layer":
+        raise ValueError(f"kind {facts.kind!r} is no model")
+    if facts.gain is None or facts.gain == float("inf"):
+        raise ValueError("a network has no gain")
+    return TwoLayer(d, h, k, dtype=dtype, gain=facts.gain)
 
 
 def _same(p: int, expected: int) -> None:
@@ -97,21 +111,21 @@ class ModuleNeeded(ValueError):
 
 
 def _module(
-    facts: Mapping[str, Any], arrays: Arrays, module: torch.nn.Module | None, n_outputs: int, dtype: torch.dtype
+    facts: Architecture, arrays: Arrays, module: torch.nn.Module | None, n_outputs: int, dtype: torch.dtype
 ) -> Module:
     if module is None:
         raise ModuleNeeded(
-            f"the model is a torch.nn.Module of your own ({facts['name']}), whose code no file holds; hand one like it "
+            f"the model is a torch.nn.Module of your own ({facts.name}), whose code no file holds; hand one like it "
             "over: load(folder, module=...)"
         )
     made = Module(module, n_outputs, dtype=dtype)
     shapes = {name: list(shape) for name, shape in made.shapes.items()}
     buffers = dict(made.module.named_buffers())
     saved = {name.removeprefix("buffer."): array for name, array in arrays.items() if name.startswith("buffer.")}
-    same = list(shapes.items()) == list(facts["parameters"].items()) and buffers.keys() == saved.keys()
+    same = list(shapes.items()) == list((facts.parameters or {}).items()) and buffers.keys() == saved.keys()
     if not same or any(buffers[name].shape != array.shape for name, array in saved.items()):
         raise ModuleNeeded(
-            f"module: has parameters {shapes}, and that of the run has {facts['parameters']}, or other buffers; give "
+            f"module: has parameters {shapes}, and that of the run has {facts.parameters}, or other buffers; give "
             "one with the layers of the module that was fitted"
         )
     for name, array in saved.items():
@@ -119,13 +133,13 @@ def _module(
     return made
 
 
-def _scaling(facts: Mapping[str, Any], arrays: Arrays) -> tuple[Tensor | None, Tensor | None]:
-    if not facts["scaled"]:
-        if facts["linear"]:
+def _scaling(facts: Architecture, arrays: Arrays) -> tuple[Tensor | None, Tensor | None]:
+    if not facts.scaled:
+        if facts.linear:
             raise ValueError("a linear model has no scaling")
         return None, None
     mean, scale = _tensor(arrays["inputs.mean"]), _tensor(arrays["inputs.scale"])
-    columns = None if facts["kind"] == "module" else facts["sizes"][0] - facts["linear"]
+    columns = None if facts.kind == "module" else facts.sizes[0] - facts.linear
     if mean.shape != scale.shape or mean.ndim != 1 or len(mean) != (len(mean) if columns is None else columns):
         raise ValueError("the scaling has other columns than the model")
     if mean.dtype != torch.float64 or scale.dtype != torch.float64:

@@ -16,18 +16,28 @@ import numpy as np
 
 from safegain.bilevel.implicit import Cholesky, ConjugateGradient, Neumann
 from safegain.bilevel.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
-from safegain.bilevel.selection import SafenessReport, SetMargin
+from safegain.bilevel.solvers import ClosedForm, Descent, Newton
 from safegain.bilevel.unrolled import Unrolled
+from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
 from safegain.certificates.certificate import Certificate, Entry
-from safegain.certificates.claims import Certify
+from safegain.certificates.claims import Claims
+from safegain.data.settings import Settings
+from safegain.learners.linear import Linear
+from safegain.learners.network import Network
 from safegain.learners.recipe import Recipe
+from safegain.search.auto import Auto
+from safegain.search.free import Free
+from safegain.search.structured import Structured
+from safegain.search.verdict import SafenessReport, SetMargin
 
 LISTED: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         *(AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView),
         *(Cholesky, ConjugateGradient, Neumann, Unrolled),
-        *(Certify, Recipe, SafenessReport, SetMargin, Certificate, Entry),
+        *(ClosedForm, Newton, Descent, GradientDescent, Momentum, RMSProp, Adam),
+        *(Auto, Free, Structured, Network, Linear, Recipe, Claims),
+        *(SafenessReport, SetMargin, Certificate, Entry),
     )
 }
 
@@ -84,12 +94,22 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
 
 
 def parameters_to_json(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Values by name, and the names of those that are not stored, which are null: functions, generators, modules."""
-    stored, lost = {}, []
+    """Values by name, and the names of those that are not stored, which are null: functions, generators, modules.
+
+    Settings within a value are stored one by one; those that are not have their default, and names as outer__inner.
+    """
+    stored: dict[str, Any] = {}
+    lost: list[str] = []
     for name, value in parameters.items():
         try:
             stored[name] = to_json(value)
         except NotStored:
-            stored[name] = None
-            lost.append(name)
+            if LISTED.get(type(value).__name__) is type(value) and isinstance(value, Settings):
+                held, missing = parameters_to_json(value.get_params(deep=False))
+                kept = {key: each for key, each in held.items() if key not in missing}
+                stored[name] = {"$is": type(value).__name__, "with": kept}
+                lost += [f"{name}__{key}" for key in missing]
+            else:
+                stored[name] = None
+                lost.append(name)
     return stored, lost

@@ -1,7 +1,8 @@
 """What is said of labels, in words that are the same wherever they are said."""
 
-from collections.abc import Mapping
 from typing import Any
+
+from safegain.runs.facts import Facts
 
 LIKELY = (
     (0.95, "almost certain"),
@@ -29,13 +30,14 @@ def label_text(label: Any) -> str:
     return f"{label:.10g}" if isinstance(label, float) else str(label)
 
 
-def judged(facts: Mapping[str, Any]) -> str:
+def judged(facts: Facts) -> str:
     """How many labels are doubted, if they were looked into at all."""
-    doubted, verdict = facts["n_suspicious"] or 0, facts["verdict"] or {}
-    if verdict.get("outcome") == "fell back" and not doubted:  # numbers are judged by how far they are from the model
+    doubted, verdict = facts.n_suspicious or 0, facts.verdict
+    # After a fall back numbers are judged all the same, by how far they are from the model.
+    if verdict is not None and verdict.outcome == "fell back" and not doubted:
         used = "which takes them as they are"
-        if verdict["reference"] == "trusted":
+        if verdict.reference == "trusted":
             used = "which learned from the trusted rows alone: doubtful labels were not used at all"
         return f"Labels were not judged, as no new model was handed back: you have the reference, {used}."
-    of_all = f" of {facts['rows']['weak']:,}" if facts["rows"] else ""
+    of_all = f" of {facts.rows.weak:,}" if facts.rows else ""
     return f"{doubted:,}{of_all} doubtful labels are more likely wrong than right."

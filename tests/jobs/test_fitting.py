@@ -7,33 +7,14 @@ import subprocess
 import time
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.datasets import load_diabetes, load_digits
 from typer.testing import CliRunner
 
 from safegain.cli.app import app
-from safegain.jobs.request import Request
-from safegain.tables import Wanted
 from tests.command import ENVIRONMENT, done, start
+from tests.jobs.kills import killed_in, refused
 
 MOMENTS = int(os.environ.get("SAFEGAIN_MOMENTS", "0"))  # of each of five fits; 0: one of each of three
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tables")
-    random = np.random.RandomState(0)
-    X, y = (part[:600] for part in load_digits(return_X_y=True))
-    trusted = random.rand(len(y)) < 0.3
-    noisy = np.where(trusted | (random.rand(len(y)) < 0.6), y, (y + 1) % 10)
-    frame = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(64)]).assign(digit=noisy, right=trusted)
-    frame.to_csv(folder / "digits.csv", index=False)
-    X, y = load_diabetes(return_X_y=True, as_frame=True)
-    trusted = random.rand(len(y)) < 0.3
-    noisy = y + np.where(trusted, 0, random.randn(len(y)) * 60)
-    X.assign(progression=noisy, right=trusted).to_csv(folder / "diabetes.csv", index=False)
-    return folder
 
 
 FITS = {
@@ -102,23 +83,6 @@ def test_a_fit_killed_between_its_last_files_is_tidied(tables, tmp_path):
     assert (run / "run.json").read_bytes() == kept
 
 
-def killed_in(seconds, words):
-    """Whether the command was still at work when it was killed."""
-    process = subprocess.Popen(start(*words), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(seconds)
-    at_work = process.poll() is None
-    process.kill()
-    process.wait()
-    return at_work
-
-
-def refused(*words):
-    """What a command says that must not do anything."""
-    ended = CliRunner().invoke(app, list(map(str, words)))
-    assert ended.exit_code == 2, ended.output
-    return ended.stderr
-
-
 def test_two_fits_do_not_share_a_folder(tables, tmp_path):
     options = ["--label", "digit", "--trusted", "right", "--recipe", "n_steps=100000", "--out", tmp_path / "run"]
     command = ["fit", tables / "digits.csv", *options]
@@ -130,26 +94,3 @@ def test_two_fits_do_not_share_a_folder(tables, tmp_path):
     first.kill()
     first.wait()
     assert "safegain resume" in refused(*command)
-
-
-def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
-    (tmp_path / "t.csv").write_bytes((tables / "digits.csv").read_bytes())
-    command = ["fit", tmp_path / "t.csv", "--label", "digit", "--trusted", "right", "--out", tmp_path / "run"]
-    command += ["--recipe", "n_steps=100000"]
-    process = subprocess.Popen(start(*command), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not (tmp_path / "run" / "request.json").exists():
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
-    with open(tmp_path / "t.csv", "a") as file:
-        file.write("\n")
-    assert "is not the file that the fit began with" in refused("resume", tmp_path / "run")
-    (tmp_path / "run" / "request.json").write_text('{"format": 1, "command": ')
-    assert "is damaged" in refused("resume", tmp_path / "run")
-
-
-def test_a_fit_of_several_processes_is_not_gone_on_with_by_one(tables, tmp_path):
-    (tmp_path / "run").mkdir()
-    wanted = Wanted(str(tables / "digits.csv"), "digit", "right")
-    Request(wanted, {}, 0, "auto", 2, ["fit"]).write(tmp_path / "run")
-    assert "was begun by 2 processes" in refused("resume", tmp_path / "run")

@@ -1,0 +1,122 @@
+"""What run.json says of a fit, for people and programs that do not load the model."""
+
+import math
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+import numpy as np
+import pandas as pd
+import sklearn
+import torch
+
+from safegain.certificates.certificate import Certificate
+from safegain.data.ranks import Ranks
+from safegain.estimators.record import Record
+from safegain.runs import facts
+from safegain.runs.facts import MODELS
+from safegain.runs.folder import FORMAT
+from safegain.search.references import NEW
+from safegain.search.verdict import SafenessReport
+
+
+def about_software() -> dict[str, Any]:
+    numbers = {
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"format": FORMAT, "safegain": version("safegain"), "versions": numbers, "created": created}
+
+
+def verdict(report: SafenessReport, certificate: Certificate | None, reference: Any) -> facts.Verdict:
+    """improved: handed back, and certified to be not worse by anything; safe: handed back otherwise."""
+    certified = certificate is not None and certificate.certified
+    strictly = certified and certificate is not None and all(entry.tolerance == 0 for entry in certificate.entries)
+    outcome: Any = "fell back" if report.fell_back else "improved" if strictly else "safe"
+    return facts.Verdict(outcome, reference, report.status)
+
+
+def proof(certificate: Certificate | None) -> facts.Certificate | None:
+    return None if certificate is None else msgspec.convert(plain(certificate.as_dict()), facts.Certificate)
+
+
+def count_rows(record: Record, ranks: Ranks) -> facts.Rows:
+    """On all ranks."""
+    masks = {
+        "all": np.ones_like(record.trusted),
+        "weak": ~record.trusted,
+        "trusted": record.trusted,
+        "held_out": record.held_out,
+        "set_aside": record.set_aside,
+        "unlabelled": ~record.labels.labelled,
+    }
+    return facts.Rows(**{name: ranks.count(mask.sum()) for name, mask in masks.items()})
+
+
+def compared_models(comparison: pd.DataFrame, reference: str) -> list[facts.ComparedModel]:
+    """Mean loss and share of mistakes of each model; a model that diverged is left out."""
+    classifies = "mistake" in comparison
+    found = []
+    for name in MODELS:
+        rows = comparison[comparison["model"] == name]
+        if len(rows) and math.isfinite(loss := float(rows["loss"].mean())):
+            mistakes = float(rows["mistake"].mean()) if classifies else None
+            role: Any = {reference: "reference", NEW: "new"}.get(name)
+            found.append(facts.ComparedModel(name, len(rows), loss, mistakes, role))
+    return found
+
+
+def by_part(comparison: pd.DataFrame, reference: str, parts: Mapping[int, Any]) -> list[facts.Part] | None:
+    """Reference against new model on the compared rows of each class or group; `parts` says which one a row is of.
+
+    The share of mistakes, or the mean loss of numbers. None where the two were not compared.
+    """
+    measure = "mistake" if "mistake" in comparison else "loss"
+    pair = comparison[comparison["model"].isin([reference, NEW])]
+    table = pair.pivot(index="row", columns="model", values=measure).astype(float).dropna()
+    if not len(table) or len(table.columns) < 2:
+        return None
+    names = [parts[row] for row in table.index.tolist()]
+    return [
+        facts.Part(name, len(rows), float(rows[reference].mean()), float(rows[NEW].mean()))
+        for name, rows in table.groupby(np.array(names, dtype=object))
+    ]
+
+
+def values_of_rows(values: Any, comparison: pd.DataFrame, first_row: int, ranks: Ranks) -> dict[int, Any]:
+    """Row number among the rows of all ranks -> its value, for the compared rows: `values` has those of this rank."""
+    rows = comparison["row"].unique()
+    here = rows[(rows >= first_row) & (rows < first_row + len(values))]
+    mine = {int(row): plain(values[row - first_row]) for row in here}
+    return {row: value for part in ranks.gather(mine) for row, value in part.items()}
+
+
+def margins(report: SafenessReport) -> list[facts.Margin]:
+    """Of every validation set whose losses are numbers."""
+    return [
+        facts.Margin(each.name, each.raw_loss, each.new_loss, each.margin)
+        for each in report.sets
+        if math.isfinite(each.raw_loss) and math.isfinite(each.new_loss)
+    ]
+
+
+def steps(history: list[dict[str, Any]]) -> list[facts.Record]:
+    """What readers know of; `load` has the whole of it."""
+    return [msgspec.convert(plain(record), facts.Record) for record in history]
+
+
+def plain(value: Any) -> Any:
+    """For JSON: numbers of NumPy as plain ones, and null for what is no number."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value

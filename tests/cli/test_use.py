@@ -1,0 +1,82 @@
+import json
+
+import numpy as np
+import pandas as pd
+from typer.testing import CliRunner
+
+from safegain import load
+from safegain.cli import app
+from safegain.jobs.fitting import locked
+from tests.command import done, here, safegain
+from tests.run_folders import make_run
+
+
+def test_predictions_are_those_of_python(cars, tmp_path):
+    done("predict", cars / "run", cars / "fresh.csv", "--out", tmp_path / "p.csv", "--id", "car")
+    found = pd.read_csv(tmp_path / "p.csv")
+    frame = pd.read_csv(cars / "fresh.csv")
+    model = load(cars / "run")
+    assert found["prediction"].tolist() == model.predict(frame).tolist()
+    assert found["id"].tolist() == frame["car"].tolist()
+    np.testing.assert_allclose(found["p(usa)"], model.predict_proba(frame)[:, 2], atol=1e-12)
+    assert here("predict", cars / "run", cars / "fresh.csv").startswith('"row","prediction","p(europe)"')
+
+
+def test_labels_as_table_csv_parquet_and_label_studio(cars, tmp_path):
+    assert "suggested" in done("labels", cars / "run", "--top", 3)
+    for name in ("l.csv", "l.parquet", "l.json", "L.CSV", "L.JSON"):
+        assert CliRunner().invoke(app, ["labels", str(cars / "run"), "--out", str(tmp_path / name)]).exit_code == 0
+    table, exact = pd.read_csv(tmp_path / "l.csv"), pd.read_parquet(tmp_path / "l.parquet")
+    assert table.columns.tolist() == ["row", "id", "given", "suggested", "confidence", "weight", "suspicion"]
+    assert (table["given"] == exact["given"]).all()
+    train = pd.read_csv(cars / "train.csv")
+    assert (train["region"][table["row"]].to_numpy() == table["given"]).all()
+    assert (train["car"][table["row"]].to_numpy() == table["id"]).all()
+    assert (tmp_path / "L.CSV").read_bytes() == (tmp_path / "l.csv").read_bytes()
+    tasks = json.loads((tmp_path / "L.JSON").read_text())
+    assert [task["data"]["safegain_row"] for task in tasks] == table["row"].tolist()
+    assert len(json.loads(done("labels", cars / "run", "--json"))) == len(table)
+
+
+def test_a_label_studio_export_comes_back_as_checked_rows(cars, tmp_path):
+    done("labels", cars / "run", "--out", tmp_path / "tasks.json", "--top", 5)
+    tasks = json.loads((tmp_path / "tasks.json").read_text())
+    for task in tasks:
+        task["annotations"] = [{"result": task.pop("predictions")[0]["result"]}]
+    (tmp_path / "export.json").write_text(json.dumps(tasks))
+    from safegain.review import import_decisions
+    from safegain.tables.label_studio import from_export
+
+    assert import_decisions(cars / "run", from_export(tmp_path / "export.json")) == len(tasks)
+    (cars / "run" / "review.sqlite").unlink()
+
+
+def test_certify_on_fresh_rows_and_never_on_rows_of_the_fit(cars):
+    ended = safegain("certify", cars / "run", cars / "fresh.csv", "--json")
+    facts = json.loads(ended.stdout)
+    assert ended.returncode == int(not facts["certified"])
+    assert json.loads((cars / "run" / "certificate-1.json").read_text())["p_value"] == facts["p_value"]
+    assert "Later certificates" in (cars / "run" / "report.html").read_text()
+    (cars / "run" / "certificate-1.json").unlink()
+    again = CliRunner().invoke(app, ["certify", str(cars / "run"), str(cars / "trusted.csv")])
+    assert again.exit_code == 2
+    assert "were in the fit" in again.stderr
+
+
+def test_one_certificate_at_a_time(cars):
+    with locked(cars / "run"):
+        ended = CliRunner().invoke(app, ["certify", str(cars / "run"), str(cars / "fresh.csv")])
+    assert ended.exit_code == 2
+    assert "another fit or certificate is at work" in ended.stderr
+    assert not (cars / "run" / "certificate-1.json").exists()
+
+
+def test_numbers_in_the_terminal_are_told_apart(tmp_path):
+    run = make_run(tmp_path / "run", task="numbers")
+    labels = pd.read_parquet(run / "labels-1-of-1.parquet")
+    most = labels[~labels["trusted"]].nlargest(2, "suspicion").index
+    labels.loc[most, "given"] = [1234567.0, 1234568.0]
+    labels.to_parquet(run / "labels-1-of-1.parquet", index=False)
+    told = here("labels", run)
+    assert "1234567" in told
+    assert "1234568" in told

@@ -1,0 +1,117 @@
+"""Small fits of every kind, each saved once: for tests of what is written and read."""
+
+import tempfile
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+import torch
+
+from safegain import (
+    Bootstrap,
+    Certify,
+    Neumann,
+    PerClass,
+    PGSClassifier,
+    PGSRegressor,
+    Recipe,
+)
+from safegain.encoding import TableEncoder
+from safegain.runs.saving import Story, facts_of_rows, write_run
+
+SMALL = Recipe(n_hidden=8, n_steps=20, n_looks=2)
+
+
+FREE = {"search_space": "free", "n_outer": 2, "n_inner": 20}
+
+
+def rows(n=200, d=4, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    wrong = random.random(n) < 0.3
+    return X, (X[:, 0] + 0.3 * random.normal(size=n) > 0).astype(int), wrong, np.arange(n) >= n - n // 2
+
+
+def fitted(kind="softmax", names=(0, 1), X=None, missing=(), **parameters):
+    own, y, wrong, trusted = rows()
+    labels = np.array(names)[np.where(wrong & ~trusted, 1 - y, y)]
+    if len(missing):
+        labels = labels.astype(type(missing[0]) if missing[0] is not None else object)
+        labels[: len(missing)] = missing
+    X = own if X is None else X(own)
+    parameters = {"reference": "raw", "random_state": 0, **parameters}
+    return PGSClassifier(kind, **parameters).fit(X, labels, trusted=trusted), X
+
+
+def fitted_numbers(kind="ridge", X=None, missing=0, **parameters):
+    own, _, wrong, trusted = rows()
+    y = 100 + 20 * own[:, 1] + 5 * np.sin(9 * own[:, 3]) + np.where(wrong & ~trusted, 80.0, 0.0)
+    y[:missing] = np.nan
+    X = own if X is None else X(own)
+    parameters = {"reference": "raw", "random_state": 0, **parameters}
+    return PGSRegressor(kind, **parameters).fit(X, y, trusted=trusted), X
+
+
+def frame(X):
+    return pd.DataFrame(X, columns=["age", "income", "a=b", "ü"])
+
+
+FITS = {
+    "words, frame, certificate": lambda: fitted(names=("no", "yes, maybe"), X=frame, certify=0.45),
+    "recipe": lambda: fitted("mlp", recipe=SMALL),
+    "network by a solver, float32": lambda: fitted("mlp", solver="gd", n_inner=20, X=lambda X: X.astype("f4")),
+    "sparse": lambda: fitted(X=scipy.sparse.csr_array, scaling="none"),
+    "bools": lambda: fitted(names=(False, True)),
+    "floats with NaN": lambda: fitted(names=(0.0, 2.0), missing=(np.nan, np.nan)),
+    "float classes": lambda: fitted(names=(0.0, 2.0)),
+    "objects with None": lambda: fitted(names=np.array(["a", "b"], object), missing=(None, None)),
+    "numbers with None": lambda: fitted(names=(3, 7), missing=(None,)),
+    "whole numbers with -1": lambda: fitted(names=(3, 7), missing=(-1, -1)),
+    "-1 and 1": lambda: fitted(names=(-1, 1)),
+    "free": lambda: fitted(safeness=Bootstrap(2) + PerClass(), **FREE),
+    "structured": lambda: fitted(search_space="structured", n_outer=2),
+    "neumann": lambda: fitted(engine=Neumann(terms=3), **FREE),
+    "fall back": lambda: fitted(selection_fraction=0.01, reference="best"),
+    "not certified": lambda: fitted(certify=Certify(1e-6, 30)),
+    "ridge": lambda: fitted_numbers(certify=Certify(0.2, tolerance=0.1)),
+    "ridge with gaps": lambda: fitted_numbers(missing=5),
+    "ridge, free, workspace": lambda: fitted_numbers(workspace=tempfile.gettempdir(), **FREE),
+    "sparse ridge": lambda: fitted_numbers(X=scipy.sparse.csr_array),
+    "network of numbers": lambda: fitted_numbers("mlp", X=frame, n_inner=20, n_hidden=5),
+}
+
+
+KINDS = {"age": "number", "town": "category", "words": "text", "vector": "array", "face": "image"}
+
+
+def saved_with_its_table(folder):
+    """A run over a table with a column of every kind; the estimator, and the table."""
+    own, y, wrong, trusted = rows()
+    table = {
+        "age": np.where(np.arange(200) % 9, own[:, 0], np.nan),
+        "town": np.array(["Ulm", "Bonn"])[(own[:, 2] > 0).astype(int)],
+        "words": [f"row number {i % 7}" for i in range(200)],
+        "vector": own[:, :3],
+        "face": np.random.default_rng(0).integers(0, 256, (200, 4, 4), dtype=np.uint8),
+    }
+    encoder = TableEncoder(KINDS).fit(table)
+    X = encoder.transform(table)
+    estimator = PGSClassifier("softmax", random_state=0).fit(X, np.where(wrong & ~trusted, 1 - y, y), trusted=trusted)
+    write_run(folder, estimator, facts_of_rows(estimator, X), Story("y", KINDS, encoder=encoder))
+    return estimator, table
+
+
+def same(a, b):
+    assert type(a) is type(b)
+    if isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype
+        assert a.tobytes() == b.tobytes() if a.dtype != object else a.tolist() == b.tolist()
+    elif isinstance(a, pd.DataFrame):
+        pd.testing.assert_frame_equal(a, b, check_exact=True)
+    else:
+        assert a == b
+
+
+def network():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.BatchNorm1d(5), torch.nn.ReLU(), torch.nn.Linear(5, 2))

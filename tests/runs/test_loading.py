@@ -1,0 +1,80 @@
+import pytest
+import torch
+from sklearn.base import clone
+
+from safegain import (
+    PGSClassifier,
+)
+from safegain.encoding import TableEncoder
+from safegain.runs import RunError, open_run
+from safegain.runs.digest import refused
+from safegain.runs.loading import load
+from safegain.runs.saving import save
+from tests.runs.fits import FITS, KINDS, fitted, network, same
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_what_is_loaded_has_the_bits_of_what_was_saved(saved, name):
+    estimator, X, folder = saved(name)
+    loaded = load(folder)
+    same(loaded.predict(X), estimator.predict(X))
+    same(loaded.label_issues(), estimator.label_issues())
+    same(loaded.get_params(), estimator.get_params())
+    fresh = slice(0, 60)
+    y = estimator.predict(X)
+    certificates = [each.certify(X[fresh], y[fresh]) for each in (loaded, estimator)]
+    assert certificates[0] == certificates[1]
+    assert str(loaded.safeness_) == str(estimator.safeness_)
+    known = {key for key in vars(estimator) if key.endswith("_")}
+    assert known == {key for key in vars(loaded) if key.endswith("_")}
+    for key in known - {"model_", "raw_model_", "reference_model_", "references_"}:
+        same(getattr(loaded, key), getattr(estimator, key))
+    for key in ("model_", "raw_model_", "reference_model_"):
+        same(getattr(loaded, key).outputs(X).numpy(), getattr(estimator, key).outputs(X).numpy())
+    assert loaded.references_.keys() == estimator.references_.keys()
+    assert (loaded.model_ is loaded.reference_model_) == (estimator.model_ is estimator.reference_model_)
+    if isinstance(estimator, PGSClassifier):
+        same(loaded.predict_proba(X), estimator.predict_proba(X))
+    clone(loaded)
+
+
+def test_what_is_loaded_is_saved_again_as_it_was(saved, tmp_path):
+    _, X, folder = saved("words, frame, certificate")
+    save(load(folder), tmp_path / "again", X)
+    for name in ("labels-1-of-1.parquet", "model.safetensors"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_most_of_these_fits_hand_a_new_model_back_and_some_fall_back(saved):
+    assert {name for name in FITS if saved(name)[0].safeness_.fell_back} == {"fall back", "not certified"}
+
+
+def test_a_module_of_the_users_lends_its_code_and_takes_its_numbers_from_the_folder(tmp_path):
+    own = network()
+    own[1].running_mean += 0.5
+    estimator, X = fitted(own, n_inner=10, search_space="free", n_outer=1)
+    save(estimator, tmp_path, X)
+    with pytest.raises(RunError, match=r"Module of your own \(Sequential\).*load\(folder, module="):
+        load(tmp_path)
+    with pytest.raises(RunError, match="give one with the layers"):
+        load(tmp_path, module=torch.nn.Linear(4, 2))
+    given = network()
+    loaded = load(tmp_path, module=given)
+    same(loaded.predict_proba(X), estimator.predict_proba(X))
+    assert loaded.model is given
+    assert (given[1].running_mean == 0).all()  # the user's own is left as it was
+
+
+def test_a_module_is_not_taken_where_none_is_needed(saved):
+    with pytest.raises(RunError, match="leave it out"):
+        load(saved("ridge")[2], module=network())
+
+
+def test_a_run_over_a_table_is_a_pipeline_that_begins_with_its_encoder(saved, tmp_path):
+    estimator, table, folder = saved("table")
+    loaded = load(folder)
+    assert list(loaded.named_steps) == ["encoder", "model"]
+    X = TableEncoder(KINDS).fit_transform(table)
+    same(loaded.predict_proba(table), estimator.predict_proba(X))
+    few = {name: values[:5] for name, values in table.items()}
+    assert refused(open_run(folder), loaded["encoder"].transform(few)) == list(range(5))

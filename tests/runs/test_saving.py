@@ -1,0 +1,79 @@
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from msgspec.structs import replace
+from sklearn.base import clone
+
+from safegain import (
+    PGSClassifier,
+)
+from safegain.runs import RunError, open_run
+from safegain.runs.loading import load
+from safegain.runs.saving import Story, facts_of_rows, save, write_run
+from tests.runs.fits import FREE, rows, same
+from tests.thread_ranks import in_threads
+
+
+def test_a_folder_that_holds_a_run_is_not_written_to(saved, tmp_path):
+    estimator, X, folder = saved("ridge")
+    before = (folder / "run.json").read_bytes()
+    with pytest.raises(RunError, match="holds a run already; give another folder"):
+        save(estimator, folder)
+    assert (folder / "run.json").read_bytes() == before
+    (tmp_path / "request.json").write_text("{}")
+    with pytest.raises(RunError, match="holds a run already"):
+        save(estimator, tmp_path)
+    with pytest.raises(RunError, match="cannot be written"):
+        save(estimator, folder / "run.json" / "below")
+    with pytest.raises(ValueError, match="X: has 3 rows and the fit had 200"):
+        save(estimator, tmp_path / "new", X[:3])
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_killed_save_is_no_run_and_does_not_stand_in_the_way(saved, tmp_path):
+    estimator, X, folder = saved("ridge")
+    shutil.copytree(folder, tmp_path / "run")
+    (tmp_path / "run" / "run.json").unlink()
+    (tmp_path / "run" / "labels-2-of-3.parquet").write_bytes(b"left over")
+    with pytest.raises(RunError, match="holds no run"):
+        load(tmp_path / "run")
+    save(estimator, tmp_path / "run", X)
+    same(load(tmp_path / "run").predict(X), estimator.predict(X))
+
+
+def test_processes_write_their_own_rows_into_one_run(tmp_path):
+    X, y, wrong, trusted = rows(400)
+    noisy = np.where(wrong & ~trusted, 1 - y, y)
+    groups = np.array(["a", "b", "c"])[np.arange(400) % 3]
+    order = np.random.default_rng(0).permutation(400)  # both processes have weak and trusted rows
+    X, noisy, trusted, groups = X[order], noisy[order], trusted[order], groups[order]
+    alone = PGSClassifier("softmax", random_state=0, **FREE).fit(X, noisy, trusted=trusted)
+
+    def work(ranks):
+        half = slice(0, 150) if ranks.rank == 0 else slice(150, 400)
+        mine = alone_for(alone, half, ranks)
+        write_run(tmp_path / "run", mine, facts_of_rows(mine, X[half]), Story(groups=groups[half]), ranks=ranks)
+
+    in_threads(2, work)
+    write_run(tmp_path / "alone", alone, facts_of_rows(alone, X), Story(groups=groups))
+    both, one = open_run(tmp_path / "run"), open_run(tmp_path / "alone")
+    pd.testing.assert_frame_equal(both.labels, one.labels)
+    assert replace(both.facts, created="") == replace(one.facts, created="")
+    same(load(tmp_path / "run").label_issues(), alone.label_issues())
+    (tmp_path / "run" / "labels-2-of-2.parquet").unlink()
+    with pytest.raises(RunError, match=r"labels-2-of-2.parquet: is missing; the run is incomplete"):
+        open_run(tmp_path / "run").labels  # noqa: B018
+
+
+def alone_for(estimator, part, ranks):
+    """The estimator as one of several processes has it."""
+    import dataclasses
+
+    mine = clone(estimator)
+    vars(mine).update(vars(estimator))
+    for name in ("trusted_", "held_out_", "set_aside_", "sample_weight_", "label_distribution_", "corrected_labels_"):
+        setattr(mine, name, getattr(estimator, name)[part])
+    mine._labels = dataclasses.replace(estimator._labels[part], ranks=ranks)
+    return mine
