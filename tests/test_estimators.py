@@ -483,7 +483,7 @@ def test_definitions_combine_and_name_their_sets():
     names = [s.name for s in fitted.safeness_.sets]
     assert names == [
         "bootstrap 1", "bootstrap 2", "class 0", "class 2", "group left", "group right", "view top", "view bottom",
-        "measure brier", "measure balanced",
+        "measure brier", "measure balanced_log_loss",
     ]  # fmt: skip
     if not fitted.safeness_.fell_back:
         assert all(s.margin >= 0 for s in fitted.safeness_.sets)

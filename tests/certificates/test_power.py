@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multinomial, norm
 
-from safegain.certificates.power import fewest_rows, required_trusted, set_aside, sign_test_power
+from safegain.certificates.power import _rows_to_win, fewest_rows, required_trusted, set_aside, sign_test_power
 from safegain.certificates.sign_test import sign_test
 
 
@@ -49,3 +49,10 @@ def test_power_is_the_sum_over_all_outcomes(n, gain, discordance, delta):
     assert certified
     expected = sum(multinomial.pmf(outcome, n, shares) for outcome in certified)
     assert sign_test_power(n, gain, discordance, delta) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("delta", [0.9, 0.5, 0.05, 1e-3, 1e-9])
+def test_rows_to_win_are_the_fewest_that_certify(delta):
+    m = np.arange(60)
+    fewest = [next((won for won in range(n + 1) if sign_test(won, n - won) <= delta), n + 1) for n in m]
+    assert _rows_to_win(m, delta).tolist() == fewest
