@@ -32,8 +32,8 @@ from safegain.jobs.shared_fitting import read_together
 from safegain.jobs.shown import choose_examples
 from safegain.runs import RunError, open_run
 from safegain.runs.words import judged
-from safegain.tables import Wanted
-from safegain.tables.opening import digest_of
+from safegain.tables import Source
+from safegain.tables.files import digest_of
 
 QUICK = ["--recipe", "n_steps=300,n_hidden=64"]
 
@@ -561,7 +561,7 @@ def test_processes_agree_that_a_table_is_wrong(tmp_path):
 
     def said(ranks):
         with pytest.raises(ValueError, match="holds 7; it must be true or false") as caught:
-            read_together(Wanted(str(tmp_path / "t.csv"), "y", "ok"), ranks)
+            read_together(Source(str(tmp_path / "t.csv"), "y", "ok"), ranks)
         return str(caught.value)
 
     assert len(set(in_threads(2, said))) == 1

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from safegain.cli.app import app
 from safegain.jobs.request import Request
-from safegain.tables import Wanted
+from safegain.tables import Source
 
 MOMENTS = int(os.environ.get("SAFEGAIN_MOMENTS", "0"))  # of each of five fits; 0: one of each of three
 
@@ -150,6 +150,6 @@ def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
 
 def test_a_fit_of_several_processes_is_not_gone_on_with_by_one(tables, tmp_path):
     (tmp_path / "run").mkdir()
-    wanted = Wanted(str(tables / "digits.csv"), "digit", "right")
-    Request(wanted, {}, 0, "auto", 2, ["fit"]).write(tmp_path / "run")
+    source = Source(str(tables / "digits.csv"), "digit", "right")
+    Request(source, {}, 0, "auto", 2, ["fit"]).write(tmp_path / "run")
     assert "was begun by 2 processes" in refused("resume", tmp_path / "run")

@@ -8,7 +8,7 @@ import pytest
 
 from safegain.tables import (
     BadFile,
-    Wanted,
+    Source,
     read_problem,
 )
 
@@ -53,5 +53,5 @@ def complaint(call, path, *parts):
     return message
 
 
-def problem(path, **wanted):
-    return read_problem(Wanted(**{"train": str(path), "label": "y", **wanted}))
+def problem(path, **named):
+    return read_problem(Source(**{"train": str(path), "label": "y", **named}))

@@ -54,5 +54,5 @@ def test_what_is_odd_about_a_number(tmp_path, delimiter, cell, why):
     for column in "xy":
         rows = [{"x": i * i % 7, "y": i * i % 5, column: text} for i, text in enumerate([*cells * 3, cell])]
         file = put(tmp_path / "a.csv", as_csv(rows, delimiter))
-        wanted = {"task": "numbers"} if column == "y" else {}
-        complaint(lambda file=file, w=wanted: problem(file, **w), file, "line 29", f"'{cell}' is not a number {why}")
+        named = {"task": "numbers"} if column == "y" else {}
+        complaint(lambda file=file, n=named: problem(file, **n), file, "line 29", f"'{cell}' is not a number {why}")

@@ -7,10 +7,10 @@ import numpy as np
 from tests.tables.samples import as_csv, complaint, problem, put
 
 
-def kinds_of(tmp_path, columns, **wanted):
+def kinds_of(tmp_path, columns, **named):
     n = len(next(iter(columns.values())))
     put(tmp_path / "k.csv", as_csv([{**{k: v[i] for k, v in columns.items()}, "y": "ab"[i % 2]} for i in range(n)]))
-    return problem(tmp_path / "k.csv", **wanted)
+    return problem(tmp_path / "k.csv", **named)
 
 
 def test_kinds(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from safegain.tables.opening import digest_of
+from safegain.tables.files import digest_of
 from tests.tables.samples import as_csv, complaint, good_rows, problem, put
 
 TRAIN = "key,x,t,g,y\n" + "".join(f"{i:03d},{i * i % 7},{'pq'[i % 2]},g{i % 3},{'ab'[i % 2]}\n" for i in range(12))

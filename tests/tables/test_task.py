@@ -9,8 +9,8 @@ from safegain.tables import (
 from tests.tables.samples import as_csv, complaint, problem, put
 
 
-def labels_of(tmp_path, labels, **wanted):
-    return problem(put(tmp_path / "l.csv", as_csv([{"x": i * i % 11, "y": y} for i, y in enumerate(labels)])), **wanted)
+def labels_of(tmp_path, labels, **named):
+    return problem(put(tmp_path / "l.csv", as_csv([{"x": i * i % 11, "y": y} for i, y in enumerate(labels)])), **named)
 
 
 def test_tasks(tmp_path):

@@ -7,13 +7,13 @@ from typing import Any
 
 from safegain.data.files import written
 from safegain.runs.folder import FORMAT, REQUEST, RunError, read_json
-from safegain.tables import Wanted
-from safegain.tables.opening import digest_of
+from safegain.tables import Source
+from safegain.tables.files import digest_of
 
 
 @dataclass(frozen=True)
 class Request:
-    wanted: Wanted  # with absolute paths
+    source: Source  # with absolute paths
     settings: dict[str, Any]  # the estimator's arguments, as runs/settings.py reads them
     seed: int
     image_features: str
@@ -24,12 +24,12 @@ class Request:
         facts = {
             "format": FORMAT,
             "command": self.command,
-            "wanted": self.wanted.as_dict(),
+            "wanted": self.source.as_dict(),
             "settings": self.settings,
             "seed": self.seed,
             "image_features": self.image_features,
             "processes": self.processes,
-            "files": {str(path): digest_of(path) for path in self.wanted.files},
+            "files": {str(path): digest_of(path) for path in self.source.files},
         }
         with written(folder / REQUEST) as beside:
             beside.write_text(json.dumps(facts, indent=2), encoding="utf-8")
@@ -44,7 +44,7 @@ class Request:
             raise RunError(f"{folder / REQUEST}: has format {version!r}, this version reads {FORMAT}; fit again")
         try:
             request = cls(
-                Wanted.from_dict(facts["wanted"]),
+                Source.from_dict(facts["wanted"]),
                 dict(facts["settings"]),
                 int(facts["seed"]),
                 str(facts["image_features"]),

@@ -8,9 +8,9 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from safegain.report.comparing import Comparison, Standing
-from safegain.report.drawing import INK, LETTER, NEW, OLD, PAPER, QUIET, WIDTH, Drawing, drawing
-from safegain.report.searching import Step, Walk
+from safegain.report.comparison import Comparison, Standing
+from safegain.report.figure import INK, LETTER, NEW, OLD, PAPER, QUIET, WIDTH, Drawing, drawing
+from safegain.report.history import Step, Walk
 from safegain.report.trust import BINS, Panel, Shifts
 from safegain.report.words import count, number, of_100
 

@@ -6,7 +6,7 @@ from typing import Any
 from scipy.special import ndtri
 
 from safegain.certificates.power import fewest_rows, required_trusted
-from safegain.report.comparing import Standing, fell_back
+from safegain.report.comparison import Standing, fell_back
 from safegain.report.words import number
 
 DELTA, POWER = 0.05, 0.8

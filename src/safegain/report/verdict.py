@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from safegain.report.comparing import Standing
+from safegain.report.comparison import Standing
 from safegain.report.words import chance, count, cut, number
 
 TRAINED_ON = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from safegain.review import finish, words
-from safegain.review.importing import decisions, verdict_of
+from safegain.review.imports import decisions, verdict_of
 from safegain.review.ledger import LONGEST_NAME, SETTLED, VERDICTS, Decision, Ledger
 from safegain.review.refit import Refit, sentences
 from safegain.review.rows import CAVEAT, DECIDED, OPEN, ORDERS, SKIPPED, Query, Rows

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safegain.tables.bad_file import BadFile
-from safegain.tables.opening import broken_utf8, check_utf8, is_utf8, lines_of
+from safegain.tables.files import broken_utf8, check_utf8, is_utf8, lines_of
 
 DELIMITERS = ",;\t"
 LARGEST_ROW = 1 << 20  # bytes; the size of a block of the parser, too

@@ -10,7 +10,7 @@ from safegain.tables.task import Task
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Source:
     """Files and columns by name.
 
     Parameters

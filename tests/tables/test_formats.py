@@ -233,12 +233,12 @@ def test_random_bytes(tmp_path, suffix):
 
 MEASURE = """
 import sys
-from safegain.tables import Wanted, read_problem
+from safegain.tables import Source, read_problem
 def memory(name):
     return int(next(line for line in open("/proc/self/status") if line.startswith(name)).split()[1]) * 1024
-read_problem(Wanted(sys.argv[1], "y"))  # what the first reading takes once: threads, pools
+read_problem(Source(sys.argv[1], "y"))  # what the first reading takes once: threads, pools
 before = memory("VmRSS")
-found = read_problem(Wanted(sys.argv[2], "y"))
+found = read_problem(Source(sys.argv[2], "y"))
 print(memory("VmHWM") - before, len(found.kinds))
 """
 

@@ -4,9 +4,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from safegain.tables.csv_files import read_csv
+from safegain.tables.files import readable, suffix_of
 from safegain.tables.json_lines import read_json_lines
 from safegain.tables.npz_files import read_npz
-from safegain.tables.opening import readable, suffix_of
 from safegain.tables.parquet_files import read_parquet
 from safegain.tables.table import Table
 

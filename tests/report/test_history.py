@@ -3,7 +3,7 @@
 import pytest
 
 from safegain.report import report_html, write_report
-from safegain.report.searching import walk
+from safegain.report.history import walk
 from safegain.runs import RunError, open_run
 from tests.report.html import change
 from tests.run_folders import make_run

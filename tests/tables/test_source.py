@@ -5,13 +5,13 @@ import json
 import pytest
 
 from safegain.tables import (
-    Wanted,
+    Source,
 )
 
 
-def test_wanted(tmp_path):
-    wanted = Wanted("a.csv", "y", "t.csv", "id", "g", "classes", {"x": "text"}, ("a", "b"))
-    assert Wanted.from_dict(json.loads(json.dumps(wanted.as_dict()))) == wanted
+def test_names_that_contradict_each_other_are_refused(tmp_path):
+    source = Source("a.csv", "y", "t.csv", "id", "g", "classes", {"x": "text"}, ("a", "b"))
+    assert Source.from_dict(json.loads(json.dumps(source.as_dict()))) == source
     for wrong in (
         {"task": "ranks"},
         {"kinds": {"x": "colour"}},
@@ -20,4 +20,4 @@ def test_wanted(tmp_path):
         {"drop": ("x",), "kinds": {"x": "text"}},
     ):
         with pytest.raises(ValueError):
-            Wanted("a.csv", "y", **wrong)
+            Source("a.csv", "y", **wrong)

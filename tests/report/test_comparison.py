@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import binomtest
 
-from safegain.report.comparing import binomial_interval
+from safegain.report.comparison import binomial_interval
 from tests.report.html import change, page
 from tests.run_folders import make_run
 

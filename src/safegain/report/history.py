@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from safegain.report.comparing import fell_back
+from safegain.report.comparison import fell_back
 from safegain.report.words import MODELS, cut, is_number
 
 
