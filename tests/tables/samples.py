@@ -6,11 +6,7 @@ import json
 
 import pytest
 
-from safegain.tables import (
-    BadFile,
-    Source,
-    read_problem,
-)
+from safegain.tables import BadFile, Source, read_problem
 
 
 def put(path, content):

@@ -2,10 +2,7 @@
 
 import pytest
 
-from safegain.tables import (
-    csv_files,
-    read_table,
-)
+from safegain.tables import csv_files, read_table
 from tests.tables.samples import as_csv, complaint, problem, put
 
 

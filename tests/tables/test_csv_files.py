@@ -1,9 +1,6 @@
 """CSV files: types of whole columns, and what is missing."""
 
-from safegain.tables import (
-    csv_files,
-    read_table,
-)
+from safegain.tables import csv_files, read_table
 from tests.tables.samples import as_csv, problem, put
 
 

@@ -16,10 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from safegain.tables import (
-    BadFile,
-    write_table,
-)
+from safegain.tables import BadFile, write_table
 from tests.tables.samples import DEEP, GOOD, as_csv, as_json_lines, complaint, good_rows, problem, put
 
 

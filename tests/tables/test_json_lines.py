@@ -1,9 +1,6 @@
 """JSON-lines files."""
 
-from safegain.tables import (
-    json_lines,
-    read_table,
-)
+from safegain.tables import json_lines, read_table
 from tests.tables.samples import as_json_lines, complaint, put
 
 

@@ -6,10 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from safegain.tables import (
-    npz_files,
-    read_table,
-)
+from safegain.tables import npz_files, read_table
 from tests.tables.samples import complaint, problem
 
 

@@ -5,9 +5,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from safegain.tables import (
-    read_table,
-)
+from safegain.tables import read_table
 from tests.tables.samples import complaint, good_rows, problem, put
 
 

@@ -3,9 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from safegain.tables import (
-    read_rows,
-)
+from safegain.tables import read_rows
 from tests.tables.samples import as_csv, complaint, problem, put
 
 

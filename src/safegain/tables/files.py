@@ -88,12 +88,19 @@ def check_text(path: Path) -> bool:
         chunk = start
         while chunk:
             if (at := chunk.find(b"\0")) >= 0:
-                line = lines + chunk.count(b"\n", 0, at) + 1
+                line = lines + _line_ends(chunk[:at]) + 1
                 raise BadFile(f"{path}: line {line}: holds a NUL byte, which no text has; {_UTF8}")
             quotes += chunk.count(b'"')
-            lines += chunk.count(b"\n")
-            chunk = file.read(1 << 20)
+            following = file.read(1 << 20)
+            split = chunk.endswith(b"\r") and following.startswith(b"\n")  # one end of a line, in two chunks
+            lines += _line_ends(chunk) - split
+            chunk = following
     return quotes % 2 == 1
+
+
+def _line_ends(chunk: bytes) -> int:
+    r"""However lines end: in "\n", "\r\n" or "\r"."""
+    return chunk.count(b"\n") + chunk.count(b"\r") - chunk.count(b"\r\n")
 
 
 def _check_beginning(path: Path, start: bytes) -> None:
