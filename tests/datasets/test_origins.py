@@ -70,6 +70,7 @@ def test_openml_images_become_our_images(monkeypatch, tmp_path):
     assert found.human == {}
     (tmp_path / "cifar10n_labels.npz").symlink_to(Path(FOLDER).resolve() / "cifar10n_labels.npz")
     human = datasets.load_cifar10(data_dir=tmp_path).human
+    assert human.keys() == expected.human.keys() == {"aggre", "worse", "random1", "random2", "random3"}
     assert all(np.array_equal(human[kind], labels) for kind, labels in expected.human.items())
     y[0] = (y[0] + 1) % 10
     (tmp_path / "converted" / "cifar10.npz").unlink()

@@ -34,6 +34,7 @@ def test_a_mixed_table_survives_storing_bit_for_bit():
     assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
     facts, arrays = encoder.state()
     assert len(json.dumps(facts, allow_nan=False)) < 5000
+    assert len(arrays) > 3
     assert all(array.flags.c_contiguous for array in arrays.values())
 
 
@@ -81,6 +82,7 @@ def test_the_input_is_not_changed():
     table = mixed_table()
     copies = {name: values.copy() for name, values in table.items() if isinstance(values, np.ndarray)}
     TableEncoder(MIXED_KINDS).fit_transform(table)
+    assert {*copies} == {"vector", "face"}
     for name, before in copies.items():
         assert np.array_equal(table[name], before, equal_nan=before.dtype.kind == "f")
 

@@ -46,7 +46,9 @@ def test_facts_that_are_not_known_leave_their_section_out(tmp_path, task):
     unknown |= dict.fromkeys(("seed", "rows", "estimator", "versions", "created", "safegain"))
     unknown |= {name: [] for name in ("notes", "models", "margins", "history")}
     for name, value in unknown.items():
-        report_html(open_run(change(folder, **{name: value, "certificate": None})))
+        text = Page(report_html(open_run(change(folder, **{name: value, "certificate": None})))).text
+        assert "most suspicious rows" in text, name
+        assert not re.search(r"\b(None|null|nan|undefined)\b", text), name
         (folder / "run.json").write_text(json.dumps(facts))
     text = page(change(folder, **unknown)).text
     assert "The models side by side" not in text
@@ -125,19 +127,22 @@ def runs(tmp_path) -> dict[str, Path]:
 def test_the_page_is_sound_and_has_words_for_every_picture(tmp_path, name):
     found = page(runs(tmp_path)[name])
     ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+    assert len(ids) > 5
     assert not [each for each, n in Counter(ids).items() if n > 1]
     pictures = found.having("img", "svg")
-    assert pictures
+    assert found.having("svg")
     for picture in pictures:
         named = picture.get("alt") or picture["aria-labelledby"]
         assert named.strip()
         assert set(picture.get("aria-labelledby", "").split()) <= set(ids)
+    assert found.having("use")
     for attributes in found.having("use"):
         assert attributes["xlink:href"].removeprefix("#") in ids
     levels = [int(tag[1]) for tag, _ in found.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert found.having("th")
     assert all(attributes.get("scope") in ("col", "row") for attributes in found.having("th"))
     assert found.having("html")[0]["lang"] == "en"
     assert not found.having("script", "link", "iframe", "base", "form")

@@ -27,6 +27,7 @@ def test_panels_count_every_labelled_weak_row_once(tmp_path):
     weak = labels[~labels["trusted"]]
     assert [panel.name for panel in found[-1:]] == ["28 other labels"]
     assert sum(panel.n for panel in found) == len(weak)
+    assert len(found) == 13
     for panel in found[:-1]:
         left = 1 - weak.loc[weak["given"] == panel.name, "suspicion"]
         assert panel.mean == pytest.approx(left.mean())

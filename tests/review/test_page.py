@@ -174,6 +174,7 @@ def test_rows_of_an_earlier_filter_come_too_late(tmp_path, open_tab, first):
             pass
         tab.page.click(".more")  # of the old list, which is still there
         tab.page.wait_for_timeout(100)
+        assert ["given=1" in route.request.url for route in held] == [False, True]
         for route in held if first == "old" else reversed(held):
             with tab.page.expect_response("**/api/rows?*"):
                 route.continue_()

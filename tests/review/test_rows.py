@@ -161,6 +161,7 @@ def test_a_million_labels(tmp_path):
             assert rows(client, **query)
             assert time.perf_counter() - began < 1, query  # about 0.05 on a quiet machine
         began = time.perf_counter()
-        decide(client, numbers(client)[0], "accept")
-        client.get("/api/changes")
+        row = numbers(client)[0]
+        assert decide(client, row, "accept").status_code == 200
+        assert [change["row"] for change in client.get("/api/changes").json()["changes"]] == [row]
         assert time.perf_counter() - began < 1
