@@ -21,7 +21,7 @@ def test_numbers_have_a_typical_error_in_their_own_units(tmp_path):
     assert "▲ 1 worse" in text
     assert "is closer to the truth than" in text
     assert "the new model was closer on 30, the reference on 10" in text
-    assert "Points on the dashed line would need no change" in text
+    assert "Points on the dashed line need no change" in text
     assert "of 100 rows" not in text.split("How far each label")[0]
 
 

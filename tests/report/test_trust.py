@@ -18,7 +18,7 @@ def test_a_run_without_suspicious_rows(tmp_path):
     text = page(folder).text
     assert "Every label counts in full" in text
     assert "No label is suspicious" in text
-    assert "taken for which" not in text
+    assert "labels are confused" not in text
 
 
 def test_panels_count_every_labelled_weak_row_once(tmp_path):

@@ -16,26 +16,26 @@ def test_a_certified_gain_is_the_first_thing_said(tmp_path):
     found = [
         "Improved",
         "The new model makes fewer mistakes than a model trained on your labels and the trusted rows together",
-        "If the new model were in truth no better, rows like these would have fooled us in at most 5 of 100 cases",
+        "If the new model were really no better, a test like this would wrongly certify it in at most 5 of 100 cases",
         "rows like the 200 fresh ones",
         "the new model alone was right on 30, the reference alone on 10",
         "its gain is at least 4 of 100 rows",
         "safegain predict 'my run' new.csv",
         "safegain review 'my run'",
         "The models side by side",
-        "Where it gains, and where not",
+        "Where it gains, and where it does not",
         "The new model does worse on north and south",
         "How the search went",
         "How far each label is trusted",
-        "Which labels are taken for which",
+        "Which labels are confused",
         "The 30 most suspicious rows",
-        "A suggestion is no order",
+        "Suggestions can be wrong",
         "Settings and exact numbers",
         "the label has 3 different words: classes",
     ]
     places = [text.index(words) for words in found]
     assert places == sorted(places)
-    assert "no proof" not in text
+    assert "not a proof" not in text
     assert "would settle it" not in text
 
 
@@ -43,10 +43,10 @@ def test_a_comparison_is_not_called_a_proof(tmp_path):
     folder = change(make_run(tmp_path / "run"), certificate=None, verdict={"outcome": "safe", "reference": "raw"})
     text = page(folder).text
     assert (
-        "On the trusted rows at hand, the new model is not worse, chance aside, than a model trained on your labels"
+        "On your trusted rows, the new model is no worse than a model trained on your labels"
         in text
     )
-    assert "This is a comparison on the 30 trusted rows at hand and no proof" in text
+    assert "This compares the models on your 30 trusted rows. It is not a proof" in text
     assert "certified" not in text
     disagree = open_run(folder).labels["disagrees"].mean()
     needed = required_trusted(0.2 - 0.125, max(disagree, 0.075), 0.05, 0.8)
@@ -58,7 +58,7 @@ def test_a_fall_back_says_that_nothing_was_lost_and_what_it_would_take(tmp_path)
     folder = make_run(tmp_path / "run")
     change(folder, certificate=failed(folder), verdict={"outcome": "fell back", "reference": "trusted"})
     text = page(folder).text
-    assert "nothing was changed: you have a model trained on the trusted rows alone" in text
+    assert "nothing has changed: you have a model trained on the trusted rows alone" in text
     assert "A test on 200 fresh rows did not certify the new model" in text
     assert "in up to 21 of 100 cases" in text
     needed = required_trusted(0.03, 38 / 200, 0.05, 0.8)
@@ -74,11 +74,11 @@ def test_labels_that_were_not_judged_are_not_called_good(tmp_path, reference, wo
     text = page(fallen_back(make_run(tmp_path / "run"), reference)).text
     assert text.count("Labels were not judged, as no new model was handed back") == 1
     assert words in text
-    wrong = ("Every label counts", "No label is", "How far each label", "taken for which", "Where it gains")
+    wrong = ("Every label counts", "No label is", "How far each label", "labels are confused", "Where it gains")
     assert not [each for each in wrong if each in text]
     assert "The models side by side" in text
     assert "These were the candidates" in text
-    assert "that it had not learned from. More rows right is better." in text
+    assert "that it had not learned from. Higher is better." in text
 
 
 def test_numbers_far_from_the_reference_are_shown_after_a_fall_back(tmp_path):
@@ -95,7 +95,7 @@ def test_where_nothing_was_compared_the_fit_says_why(tmp_path):
     text = page(change(folder, verdict={"sentence": few})).text
     assert text.count(few) == 1
     assert text.index(few) < text.index("What to do now")
-    assert "This is a comparison" not in text
+    assert "This compares" not in text
 
 
 def test_a_smaller_loss_with_more_mistakes_is_told_as_both(tmp_path):
@@ -106,10 +106,10 @@ def test_a_smaller_loss_with_more_mistakes_is_told_as_both(tmp_path):
         return page(folder).text
 
     folder = make_run(tmp_path / "run")
-    both = "as they are: it is surer, with a smaller loss, but makes 44 mistakes against 40."
+    both = "allowing for chance: it is more confident (a smaller loss) but makes 44 mistakes against 40."
     assert both in told(0.4, 0.11)
-    assert "surer" not in told(0.4, 0.1)
-    assert "surer" not in told(0.6, 0.11)
+    assert "more confident" not in told(0.4, 0.1)
+    assert "more confident" not in told(0.6, 0.11)
 
 
 def test_later_certificates_are_told(tmp_path):
@@ -121,7 +121,7 @@ def test_later_certificates_are_told(tmp_path):
     text = page(folder).text
     assert "Certificate 1: not certified" in text
     assert "Certificate 2: certified, 3 February 2026" in text
-    assert "A later test on fresh rows has certified it. If the new model were in truth no better" in text
+    assert "A later test on fresh rows certified it. If the new model were really no better" in text
 
 
 def test_a_tolerance_and_a_limit_of_many_rows_are_said(tmp_path):
@@ -130,8 +130,8 @@ def test_a_tolerance_and_a_limit_of_many_rows_are_said(tmp_path):
     certificate["entries"][0] |= {"tolerance": 0.02, "test": "sign test with tolerance"}
     change(folder, certificate={**certificate, "asymptotic": True}, verdict={"outcome": "safe", "reference": "raw"})
     text = page(folder).text
-    assert "were in truth worse by 2 of 100 rows or more" in text
-    assert "models trained in the new way, not for this one alone" in text
+    assert "were really worse by 2 of 100 rows or more" in text
+    assert "models trained in the new way rather than for this one" in text
 
 
 def test_a_certificate_by_another_measure_does_not_speak_of_mistakes(tmp_path):
@@ -139,6 +139,6 @@ def test_a_certificate_by_another_measure_does_not_speak_of_mistakes(tmp_path):
     certificate = json.loads((folder / "run.json").read_text())["certificate"]
     certificate["entries"].append({**certificate["entries"][0], "measure": "brier", "p_value": 0.002})
     text = page(change(folder, certificate=certificate)).text
-    assert "The new model does better, by every measure that was asked for, than" in text
+    assert "The new model does better on every measure you asked for than" in text
     assert "It passed all 2 tests" in text
     assert "its gain is at least 0.04 in brier" in text
