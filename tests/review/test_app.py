@@ -74,6 +74,6 @@ def test_import_of_a_file(client, monkeypatch):
     for bad in ("", "{", "{}", exported({}, "cat"), "[" * 100_000):
         answer = client.post("/api/import", content=bad)
         assert answer.status_code == 400
-        assert answer.json()["error"].startswith("the file that was sent: ")
+        assert answer.json()["error"].startswith("the uploaded file: ")
     monkeypatch.setattr("safegain.review.app.LARGEST_IMPORT", 1000)
     assert client.post("/api/import", content=b"[" * 1001).status_code == 413

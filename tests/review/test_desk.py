@@ -14,7 +14,8 @@ def test_a_full_disk_is_told_as_such_and_the_decision_can_be_sent_again(folder, 
             if (answer := decide(client, row, "keep", who="x" * 90)).status_code != 200:
                 break
         assert answer.status_code == 503
-        assert "review.sqlite: cannot be used (database or disk is full); is the disk full" in answer.json()["error"]
+        told = "review.sqlite: cannot be used (database or disk is full); check that the disk has room"
+        assert told in answer.json()["error"]
         before = client.get("/api/changes").json()["last"]
         assert before == left.index(row) > 0
         assert client.post("/api/import", content=exported({"safegain_row": row}, "cat")).status_code == 503

@@ -7,6 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import safegain
+from safegain.review.app import SCRIPTS, STATIC
 from tests.review.client import ADDRESS, TOKEN, numbers
 
 
@@ -50,7 +51,7 @@ def test_another_origin_is_refused(client, origin):
 
 
 def test_every_answer_is_closed_to_other_pages(client):
-    for path in ("/", "/page.js", "/view.js", "/page.css", "/api/about", "/api/rows/999999", "/nothing"):
+    for path in (*STATIC, "/api/about", "/api/rows/999999", "/nothing"):
         headers = client.get(path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -64,7 +65,7 @@ def test_every_answer_is_closed_to_other_pages(client):
 
 def test_no_string_is_ever_read_as_html():
     scripts = list(Path(safegain.review.__file__).parent.glob("*.js"))
-    assert {file.name for file in scripts} == {"page.js", "view.js"}
+    assert {file.stem for file in scripts} == {*SCRIPTS}
     for file in scripts:
         source = file.read_text()
         for word in (

@@ -21,7 +21,7 @@ def test_import(folder, client):
 
 
 @pytest.mark.parametrize(
-    ("pair", "message"), [((10**6, "cat"), "no row"), (("x", "cat"), "no row 'x'"), ((1, "cow"), "none of")]
+    ("pair", "message"), [((10**6, "cat"), "no row"), (("x", "cat"), "no row 'x'"), ((1, "cow"), "not one of")]
 )
 def test_an_import_that_does_not_fit_changes_nothing(folder, pair, message):
     with pytest.raises(ValueError, match=message):

@@ -194,7 +194,7 @@ def test_a_file_of_another_shape_is_told_and_left_alone(folder, change):
     with contextlib.closing(sqlite3.connect(folder / "review.sqlite")) as base:
         base.executescript(change)
     before = (folder / "review.sqlite").read_bytes()
-    with pytest.raises(RunError, match=r"review\.sqlite: is not a file of decisions .*; move it away"):
+    with pytest.raises(RunError, match=r"review\.sqlite: does not hold decisions .*; move it away"):
         create_app(folder, TOKEN, port=1)
     assert (folder / "review.sqlite").read_bytes() == before
 
@@ -206,5 +206,5 @@ def test_decisions_are_not_written_through_a_link(folder, tmp_path):
     assert not (tmp_path / "elsewhere").exists()
     (folder / "review.sqlite").unlink()
     os.mkfifo(folder / "review.sqlite")
-    with pytest.raises(RunError, match="or no file"):
+    with pytest.raises(RunError, match="or not a file"):
         create_app(folder, TOKEN, port=1)

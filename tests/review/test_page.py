@@ -30,7 +30,7 @@ def test_twenty_rows_by_keyboard_and_a_server_that_is_killed(tmp_path, open_tab)
         with process(folder) as again:
             assert again.port == server.port  # a folder has its usual port
             assert again.url != server.url
-            tab.page.wait_for_function("() => document.getElementById('banner').textContent.includes('anew')")
+            tab.page.wait_for_function("() => document.getElementById('banner').textContent.includes('restarted')")
             assert tab.text("#saved") == "1 not saved yet"
             tab.page.goto(again.url)  # only what follows the # is new: the tab stays, and sends it
             tab.saved(11)
@@ -87,7 +87,7 @@ def test_an_undo_does_not_overwrite_another_tab(tmp_path, open_tab):
         one.page.wait_for_selector(".badge.accept")  # the first one knows, too
         one.press("z")
         one.page.wait_for_selector("#conflict[open]")
-        assert f"Row {row} was decided in another tab meanwhile: Accepted" in one.text("#theirs")
+        assert f"Row {row} was decided in another tab in the meantime: Accepted" in one.text("#theirs")
         one.press("Enter")  # leave it so
         one.page.wait_for_selector(".badge.accept")
         assert [verdict for _, verdict, _ in decisions(folder)] == ["keep", "accept"]
@@ -133,7 +133,7 @@ def test_what_a_full_disk_does_not_take_is_kept_and_sent_again(tmp_path, open_ta
         assert f"kept in this tab: row {row}: Accepted" in tab.text("#banner")
         tab.press("f")
         tab.page.wait_for_selector("#finish[open]")
-        assert tab.text("#written") == "Nothing has been checked yet. Not saved yet, and left out: 3."
+        assert tab.text("#written") == "Nothing has been checked yet. 3 not saved yet and left out."
         tab.press("Escape")
         tab.page.unroute("**/api/decide")
         tab.saved(3)

@@ -84,7 +84,7 @@ def test_a_fit_is_watched_and_cancelled(client, fit):
     client.post("/api/refit")
     while client.get("/api/refits").json()["refits"][0]["line"] != "50%":
         time.sleep(0.02)
-    assert "going on already" in client.post("/api/refit").json()["error"]
+    assert "already running" in client.post("/api/refit").json()["error"]
     assert client.post("/api/cancel").json()["refits"][0]["state"] == "cancelled"
 
 

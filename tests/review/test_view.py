@@ -36,11 +36,11 @@ def test_grid_filters_search_help_and_finish(tmp_path, open_tab):
         tab.page.wait_for_function("() => document.querySelectorAll('.grid .card').length < 20")
         tab.press("Enter", "g", "?")
         tab.page.wait_for_selector("#help[open]")
-        assert "only “A random sample” gives that" in tab.text("#help")
+        assert "only “A random sample” gives you that" in tab.text("#help")
         shot(tab, "help")
         tab.press("Escape", "f")
         tab.page.wait_for_selector("#finish[open]")
-        assert "2 checked rows were written" in tab.text("#written")
+        assert "Wrote 2 checked rows to" in tab.text("#written")
         assert f"--checked {folder}/trusted.parquet" in tab.text("#command")
         shot(tab, "finish")
         with tab.page.context.expect_page() as opened:

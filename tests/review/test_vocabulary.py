@@ -83,5 +83,5 @@ def test_a_run_of_classes_that_names_none_is_damaged(tmp_path):
     folder = make_run(tmp_path / "run")
     facts = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**facts, "classes": None}))
-    with pytest.raises(RunError, match="classes are needed"):
+    with pytest.raises(RunError, match="classes must not be null"):
         create_app(folder, "token", port=8000)

@@ -40,7 +40,7 @@ def _places(run: Run, keys: Iterable[int | str]) -> list[int]:
     shared = set(ids[ids.duplicated()])
     for key in keys:
         if key not in places:
-            raise ValueError(f"import: the run has no row {key!r}; is this an export for another run?")
+            raise ValueError(f"import: the run has no row {key!r}; is this the export of another run?")
         if key in shared:
             raise ValueError(f"import: several rows have the id {key!r}; use row numbers")
     return [places[key] for key in keys]
