@@ -9,8 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import safegain.search.auto_classes
+import safegain.search.training
 import scipy.sparse
 import torch
+from safegain.learners.trainers import OnPosterior, RecipeTrainer, SolverTrainer
+from safegain.search.auto_classes import CHANCE, REFERENCES, STRUCTURED, Standing, best_share
 from scipy.optimize import approx_fprime, minimize, minimize_scalar
 from scipy.special import log_softmax
 from sklearn import kernel_ridge
@@ -23,8 +27,6 @@ from torch.nn.functional import cross_entropy
 import safegain.estimators.base
 import safegain.evidence.classes
 import safegain.evidence.kernel
-import safegain.search.auto_classes
-import safegain.search.training
 from safegain import PerClass, PerGroup, PGSClassifier, PGSRegressor
 from safegain.baselines.noise_layer import corrected_loss
 from safegain.bilevel.losses import CrossEntropy as RowCrossEntropy
@@ -59,8 +61,6 @@ from safegain.evidence.kernel import (
     n_landmarks,
 )
 from safegain.learners.recipe import CrossEntropy, Material, Network, Recipe, train
-from safegain.learners.trainers import OnPosterior, RecipeTrainer, SolverTrainer
-from safegain.search.auto_classes import CHANCE, REFERENCES, STRUCTURED, Standing, best_share
 from safegain.search.posterior_space import Posterior
 from tests.problems import numpy_state
 

@@ -4,14 +4,17 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+import safegain.search.auto_numbers
+import safegain.search.training
 import scipy.sparse
 import torch
+from safegain.learners.configure import Inner, make_model
+from safegain.search.auto_numbers import REFERENCES, STRUCTURED, _cross_validated, _standings, auto_regression
+from safegain.search.training import Data, Settings
 from sklearn.linear_model import Ridge
 
 import safegain.evidence.residuals
-import safegain.search.auto_numbers
 import safegain.search.residual_space
-import safegain.search.training
 from safegain import PGSRegressor
 from safegain.bilevel.implicit import Cholesky
 from safegain.bilevel.outer_loop import search
@@ -23,10 +26,7 @@ from safegain.data.inputs import fit_inputs
 from safegain.data.rows import Joined
 from safegain.data.stages import Stages
 from safegain.evidence.residuals import stacked_rows
-from safegain.learners.configure import Inner, make_model
-from safegain.search.auto_numbers import REFERENCES, STRUCTURED, _cross_validated, _standings, auto_regression
 from safegain.search.residual_space import Curve, ResidualCurve
-from safegain.search.training import Data, Settings
 from tests.problems import make_problem
 
 ANY = Curve(level=0.6, cutoff=1.5, power=1.7, sharpness=5.0, shrink=0.4, wariness=0.3).parameters  # inside the cube

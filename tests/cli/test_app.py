@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from safegain import PGSClassifier
 from safegain.cli import app
 from safegain.cli.fit import SETTINGS
-from safegain.tables.opening import digest_of
+from safegain.tables.files import digest_of
 from tests.command import ENVIRONMENT, done, here, safegain, start
 
 

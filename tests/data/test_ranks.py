@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safegain.learners.configure import make_model
 
 from safegain import PGSRegressor
 from safegain.bilevel.losses import CrossEntropy
@@ -22,7 +23,6 @@ from safegain.data.inputs import fit_inputs
 from safegain.data.labels import classification_labels, regression_labels
 from safegain.data.ranks import ALONE
 from safegain.estimators.fingerprint import name_of_run
-from safegain.learners.configure import make_model
 from tests.ranks_worker import CASES, fit
 from tests.thread_ranks import in_threads
 

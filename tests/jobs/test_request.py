@@ -2,7 +2,7 @@ import subprocess
 import time
 
 from safegain.jobs.request import Request
-from safegain.tables import Wanted
+from safegain.tables import Source
 from tests.command import ENVIRONMENT, start
 from tests.jobs.kills import refused
 
@@ -25,6 +25,6 @@ def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
 
 def test_a_fit_of_several_processes_is_not_gone_on_with_by_one(tables, tmp_path):
     (tmp_path / "run").mkdir()
-    wanted = Wanted(str(tables / "digits.csv"), "digit", "right")
+    wanted = Source(str(tables / "digits.csv"), "digit", "right")
     Request(wanted, {}, 0, "auto", 2, ["fit"]).write(tmp_path / "run")
     assert "was begun by 2 processes" in refused("resume", tmp_path / "run")

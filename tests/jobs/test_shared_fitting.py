@@ -5,7 +5,7 @@ import pytest
 from safegain import load
 from safegain.jobs.shared_fitting import read_together
 from safegain.runs import open_run
-from safegain.tables import Wanted
+from safegain.tables import Source
 from tests.command import done, here
 from tests.ranks_worker import digits
 from tests.thread_ranks import in_threads
@@ -35,7 +35,7 @@ def test_processes_agree_that_a_table_is_wrong(tmp_path):
 
     def said(ranks):
         with pytest.raises(ValueError, match="holds 7; it must be true or false") as caught:
-            read_together(Wanted(str(tmp_path / "t.csv"), "y", "ok"), ranks)
+            read_together(Source(str(tmp_path / "t.csv"), "y", "ok"), ranks)
         return str(caught.value)
 
     assert len(set(in_threads(2, said))) == 1

@@ -11,7 +11,7 @@ from safegain.cli.talk import Talk
 from safegain.jobs.fitting import fit_table
 from safegain.jobs.request import Request
 from safegain.runs.folder import RunError
-from safegain.tables import Wanted, write_table
+from safegain.tables import Source, write_table
 
 WRONG = 0.4  # of the doubtful labels: each is then the next digit
 PARTS = {"train": 1000, "trusted": 400, "fresh": 397}
@@ -30,7 +30,7 @@ def run_demo(folder: Path, talk: Talk) -> None:
     )
     train, trusted, out = (str((folder / name).absolute()) for name in ("train.csv", "trusted.csv", "run"))
     command = ["fit", train, "--label", "digit", "--trusted", trusted, "--certificate", "0.05", "--out", out]
-    request = Request(Wanted(train, "digit", trusted), {"certificate": "0.05"}, 0, "auto", 1, command)
+    request = Request(Source(train, "digit", trusted), {"certificate": "0.05"}, 0, "auto", 1, command)
     conclude(fit_table(request, folder / "run", say=talk.say, verbose=talk.progress), talk)
 
 

@@ -14,7 +14,7 @@ from safegain.jobs.fitting import fit_table
 from safegain.jobs.request import Request
 from safegain.runs.folder import REPORT, Run
 from safegain.runs.words import judged
-from safegain.tables import Wanted
+from safegain.tables import Source
 
 KINDS = ("number", "category", "text", "image")
 SETTINGS = (  # options that are arguments of the estimators
@@ -45,7 +45,7 @@ def request_of(options: Mapping[str, Any], command: Sequence[str], processes: in
                 raise ValueError(f"--{kind} {name}: the column is also --{kinds[name]}; give it one kind")
             kinds[name] = kind
     trusted = options["trusted"]
-    wanted = Wanted(
+    source = Source(
         train=str(Path(options["train"]).absolute()),
         label=options["label"],
         trusted=trusted if trusted is None else absolute(trusted),
@@ -58,7 +58,7 @@ def request_of(options: Mapping[str, Any], command: Sequence[str], processes: in
     )
     given = {name: options[name] for name in SETTINGS if options[name] is not None}
     settings = {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in given.items()}
-    return Request(wanted, settings, options["seed"], options["image_features"], processes, list(command))
+    return Request(source, settings, options["seed"], options["image_features"], processes, list(command))
 
 
 def conclude(run: Run, talk: Talk) -> None:

@@ -27,7 +27,7 @@ from safegain.runs.digest import digests, repeated
 from safegain.runs.facts import Files
 from safegain.runs.folder import FACTS, REPORT, REQUEST, Run, RunError, open_run
 from safegain.runs.saving import Story, facts_of_rows, write_run
-from safegain.tables import BadFile, Problem, Table, Wanted, read_problem
+from safegain.tables import BadFile, Problem, Source, Table, read_problem
 
 CHECKPOINT, LOCK = "checkpoint", ".lock"
 
@@ -61,14 +61,14 @@ def resume(folder: Path, *, say: Say, verbose: int) -> Run:
 def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *, say: Say, verbose: int) -> Run:
     """What is wrong with the input is said before the folder is claimed and anything is written."""
     began = time.perf_counter()
-    wanted, settings = request.wanted, {"checkpoint": folder / CHECKPOINT, **request.settings}
-    problem = read_problem(wanted)
+    source, settings = request.source, {"checkpoint": folder / CHECKPOINT, **request.settings}
+    problem = read_problem(source)
     estimator = make_estimator(problem.task, settings, verbose=verbose, random_state=request.seed)
     problem = replace(problem, notes=(*problem.notes, *_about_certificate(request, problem)))
     for note in problem.notes:
         say(note)
     encoder, X = _encoded(request, problem)
-    _check_twins(X, problem, wanted)
+    _check_twins(X, problem, source)
     y, trusted, groups = problem.y, problem.trusted, problem.groups
     story = _story(request, problem, encoder)
     del problem  # the table is read again when rows are shown: it need not lie in memory while the fit goes on
@@ -84,7 +84,7 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
         neighbours = nearest_trusted(X, chosen, np.flatnonzero(rows["trusted"].to_numpy()))
         del X  # before the table is read again
         try:
-            examples = _shown(np.union1d(chosen, neighbours["neighbour"]), wanted, folder)
+            examples = _shown(np.union1d(chosen, neighbours["neighbour"]), source, folder)
             story = replace(story, examples=examples, neighbours=neighbours)
         except (ValueError, OSError) as error:  # what was learned is not lost with the files
             said = f"No values of rows are shown: {error}"
@@ -108,7 +108,7 @@ def _about_certificate(request: Request, problem: Problem) -> Iterator[str]:
         return
     if problem.trusted is None:
         raise ValueError("certificate: takes rows whose labels are right, and none were named; name them by --trusted")
-    if request.wanted.checked:
+    if request.source.checked:
         yield (
             "The certificate is about rows like those set aside for it, and --checked rows may be among them. Unless "
             "you checked a random sample they are harder than others: `safegain certify` on fresh rows says more."
@@ -117,7 +117,7 @@ def _about_certificate(request: Request, problem: Problem) -> Iterator[str]:
 
 def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarray]:
     """The encoder learns from weak rows alone: rows that are set aside for a certificate are then new to it too."""
-    folder = str(Path(request.wanted.train).parent)
+    folder = str(Path(request.source.train).parent)
     features: Any = request.image_features  # the encoder checks it
     encoder = TableEncoder(problem.kinds, folder=folder, image_features=features, random_state=request.seed)
     weak = problem.table if problem.trusted is None else problem.table.take(np.flatnonzero(~problem.trusted))
@@ -128,12 +128,12 @@ def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarr
         return encoder, encoder.transform(problem.table.columns)
 
 
-def _check_twins(X: np.ndarray, problem: Problem, wanted: Wanted) -> None:
+def _check_twins(X: np.ndarray, problem: Problem, source: Source) -> None:
     """Trusted rows that are also among the doubtful ones are no longer new to a model that learned from these."""
     train, added = X[: problem.n_train], X[problem.n_train :]
-    if wanted.id is None and len(added) and (twins := repeated(digests(added), digests(train))):
+    if source.id is None and len(added) and (twins := repeated(digests(added), digests(train))):
         raise BadFile(
-            f"{wanted.trusted}: {len(twins)} of its rows ({problem.table.place(problem.n_train + twins[0])} first) are "
+            f"{source.trusted}: {len(twins)} of its rows ({problem.table.place(problem.n_train + twins[0])} first) are "
             "also in the training file with a doubtful label; name a column that identifies rows by --id, or take them "
             "out of the training file"
         )
@@ -148,22 +148,22 @@ def encoding_of(table: Table) -> Iterator[None]:
         raise table.bad(error.problem, row=error.row, column=error.column) from None
 
 
-def _shown(numbers: np.ndarray, wanted: Wanted, folder: Path) -> pd.DataFrame:
+def _shown(numbers: np.ndarray, source: Source, folder: Path) -> pd.DataFrame:
     """Values and pictures of rows for report and page."""
     if changed := changed_files(folder):
         raise BadFile(f"{changed[0]}: was changed while the fit went on, so that its rows may be others")
-    problem, beside = read_problem(wanted), Path(wanted.train).parent
+    problem, beside = read_problem(source), Path(source.train).parent
     images = [problem.table.columns[name] for name, kind in problem.kinds.items() if kind == "image"]
     pictures = [thumbnail(images[0], int(row), beside) for row in numbers] if images else None
     return example_frame(problem.table.columns, numbers, pictures)
 
 
 def _story(request: Request, problem: Problem, encoder: TableEncoder) -> Story:
-    wanted = request.wanted
+    source = request.source
     return Story(
-        label=wanted.label,
+        label=source.label,
         columns=dict(problem.kinds),
-        files=Files(wanted.train, wanted.trusted, list(wanted.checked)),
+        files=Files(source.train, source.trusted, list(source.checked)),
         notes=problem.notes,
         encoder=encoder,
         ids=problem.ids,

@@ -10,14 +10,14 @@ from msgspec import Meta
 from safegain.data.files import written
 from safegain.runs.facts import Whole, told
 from safegain.runs.folder import FORMAT, REQUEST, RunError, check_format, read_json, read_typed, typed
-from safegain.tables import Wanted
-from safegain.tables.opening import digest_of
+from safegain.tables import Source
+from safegain.tables.files import digest_of
 
 
 class Request(msgspec.Struct, frozen=True):
     """request.json."""
 
-    wanted: Annotated[Wanted, told("files, with absolute paths, and columns by name")]
+    source: Annotated[Source, told("files, with absolute paths, and columns by name")]
     settings: Annotated[dict[str, Any], told("arguments of the estimator, as the command line takes them")]
     seed: Whole
     image_features: str
@@ -31,7 +31,7 @@ class Request(msgspec.Struct, frozen=True):
 
     def write(self, folder: Path) -> None:
         """With the digests of the files as they are now."""
-        digests = {str(path): digest_of(path) for path in self.wanted.files}
+        digests = {str(path): digest_of(path) for path in self.source.files}
         facts = msgspec.to_builtins(msgspec.structs.replace(self, files=digests))
         with written(folder / REQUEST) as beside:
             beside.write_text(json.dumps(facts, indent=2), encoding="utf-8")

@@ -8,9 +8,9 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from safegain.report.comparing import Comparison, Standing
-from safegain.report.drawing import INK, LETTER, NEW, OLD, PAPER, QUIET, WIDTH, Drawing, drawing
-from safegain.report.searching import Step, Walk
+from safegain.report.comparison import Comparison, Standing
+from safegain.report.figure import INK, LETTER, NEW, OLD, PAPER, QUIET, WIDTH, Drawing, drawing
+from safegain.report.history import Step, Walk
 from safegain.report.trust import BINS, Panel, Shifts
 from safegain.report.words import count, number, of_100
 
@@ -108,12 +108,12 @@ def panels_chart(panels: Sequence[Panel]) -> Markup:
             ax.grid(axis="y")
             ax.text(0, 1.27, sheet.word(panel.name, int(width / LETTER)), transform=ax.transAxes, weight="bold")
             ax.text(0, 1.06, count(panel.n, "row"), transform=ax.transAxes, color=QUIET, size=9)
-        sheet.figure.text(0.5, 4 / sheet.height, "what is left of the label as given", ha="center", color=QUIET)
+        sheet.figure.text(0.5, 4 / sheet.height, "how much the given label counts", ha="center", color=QUIET)
         told = [
             f"{panel.name}: mean {number(panel.mean, 2)}, {of_100(panel.share[-1])} of 100 rows" for panel in panels
         ]
-        words = f"Mean of what is left, and rows that keep at least 0.9: {'; '.join(told)}."
-        return sheet.svg("What is left of each label, as a share of its rows in percent", words)
+        words = f"Mean, and rows that keep at least 0.9: {'; '.join(told)}."
+        return sheet.svg("How much each label counts, by percentage of its rows", words)
 
 
 def shifts_chart(shifts: Shifts) -> Markup:
@@ -131,8 +131,8 @@ def shifts_chart(shifts: Shifts) -> Markup:
             axis.set_major_locator(_ticks(5))
         ax.tick_params(axis="y", labelcolor=QUIET)
         words = (
-            f"{count(shifts.n, 'row')}; half of the shifts are larger than {number(shifts.median)}; "
-            f"{of_100(shifts.up)} of 100 go up. The dashed line is no change."
+            f"{count(shifts.n, 'row')}; half of the changes exceed {number(shifts.median)}; "
+            f"{of_100(shifts.up)} of 100 go up. The dashed line means no change."
         )
         return sheet.svg("Suggested against given numbers", words)
 

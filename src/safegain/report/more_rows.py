@@ -5,7 +5,7 @@ import math
 from scipy.special import ndtri
 
 from safegain.certificates.power import fewest_rows, required_trusted
-from safegain.report.comparing import Standing, fell_back
+from safegain.report.comparison import Standing, fell_back
 from safegain.report.words import number
 from safegain.runs.facts import Certificate, Entry, Facts
 
@@ -28,7 +28,7 @@ def rows_that_would_settle(
     if not {"reference", "new"} <= by_role.keys() or fell_back(facts):
         return None
     if facts.task == "numbers":  # there is no telling without errors row by row
-        return "A first test on a hundred or so fresh rows, labelled with care, would show how many a proof takes."
+        return "A first test on about a hundred carefully labelled fresh rows would show how many a proof takes."
     if disagree is None:
         return None
     gain = (by_role["new"].value - by_role["reference"].value) / 100
@@ -39,11 +39,11 @@ def _after_a_test(entry: Entry) -> str:
     n, gain, delta, tolerance = entry.n, entry.gain, entry.delta, entry.tolerance
     fewest = fewest_rows(delta, tolerance / entry.bound)
     if n < fewest:
-        return f"{n:,} fresh rows are too few for any proof at this level: it takes at least {fewest:,}."
+        return f"{n:,} fresh rows are too few for a proof at this level: it takes at least {fewest:,}."
     if gain <= -tolerance or entry.won == entry.lost == 0:
         return (
-            "The fresh rows showed no gain, so more of them alone are not likely to settle it. "
-            "More trusted rows to learn from may: check labels, and fit again."
+            "The fresh rows showed no gain, so more of them are unlikely to settle it. "
+            "More trusted rows to learn from may: check labels and fit again."
         )
     if entry.test == "sign test":
         return _for_a_gain(gain, (entry.won + entry.lost) / n, delta, "on the fresh rows")
@@ -52,8 +52,8 @@ def _after_a_test(entry: Entry) -> str:
     odds = (ndtri(1 - delta) + ndtri(POWER)) / ndtri(1 - delta)
     needed = math.ceil(n * (room * odds) ** 2)
     return (
-        f"If the new model is better by what was seen, {number(gain)}, roughly {_rounded(needed)} fresh trusted rows "
-        "would show it, 4 times in 5."
+        f"If the new model is really better by {number(gain)}, as seen here, roughly {_rounded(needed)} fresh trusted rows "
+        "would prove it 4 times out of 5."
     )
 
 
@@ -61,12 +61,12 @@ def _for_a_gain(gain: float, discordance: float, delta: float, where: str) -> st
     if gain <= 0:
         return (
             f"There was no gain {where} to confirm. More trusted rows to learn from may bring one: "
-            "check labels, and fit again."
+            "check labels and fit again."
         )
     needed = required_trusted(gain, min(discordance, 1.0), delta, POWER)
     return (
-        f"If the new model is better by what was seen {where}, {number(100 * gain, 2)} of 100, about "
-        f"{_rounded(needed)} fresh trusted rows would prove it, 4 times in 5. If it is better by half of that, "
+        f"If the new model is really better by {number(100 * gain, 2)} of 100 rows, as seen {where}, about "
+        f"{_rounded(needed)} fresh trusted rows would prove it 4 times out of 5. For half that gain, "
         f"it takes about {_rounded(required_trusted(gain / 2, min(discordance, 1.0), delta, POWER))}."
     )
 

@@ -13,10 +13,10 @@ from msgspec import to_builtins
 
 from safegain.data.files import written
 from safegain.report import charts
-from safegain.report.comparing import comparisons, fell_back, standings
+from safegain.report.comparison import comparisons, fell_back, standings
+from safegain.report.history import candidates, walk
 from safegain.report.more_rows import rows_that_would_settle
 from safegain.report.rows import most_suspicious
-from safegain.report.searching import candidates, walk
 from safegain.report.trust import matrix, panels, shifts
 from safegain.report.verdict import certificate_words, verdict
 from safegain.report.words import cleaned, count, cut, label, listed, number, of_100

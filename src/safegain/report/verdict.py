@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from safegain.report.comparing import Standing
+from safegain.report.comparison import Standing
 from safegain.report.words import chance, count, cut, number
 from safegain.runs.facts import Certificate, Entry, Facts
 
@@ -37,27 +37,27 @@ def verdict(facts: Facts, standings: list[Standing], later: list[Certificate], r
         outcome, said, reference = found.outcome, found.sentence, f"a model trained on {TRAINED_ON[found.reference]}"
     numbers, certificate = facts.task == "numbers", facts.certificate
     measures = set() if certificate is None else {entry.measure for entry in certificate.entries}
-    better = "does better, by every measure that was asked for, than"
+    better = "does better on every measure you asked for than"
     if measures == {"error"} or (numbers and len(measures) == 1):
         better = "is closer to the truth than" if numbers else "makes fewer mistakes than"
     headline = {
         "improved": f"The new model {better} {reference}, and that is certified.",
-        "safe": f"On the trusted rows at hand, the new model is not worse, chance aside, than {reference}"
+        "safe": f"On your trusted rows, the new model is no worse than {reference}, allowing for chance"
         + _but_more_mistakes(standings)
         + ".",
-        "fell back": f"No gain could be shown, so nothing was changed: you have {reference}.",
-        "unknown": "This run says nothing about how its model compares.",
+        "fell back": f"No gain could be shown, so nothing has changed: you have {reference}.",
+        "unknown": "This run did not compare its model with anything.",
     }[outcome]
     grounds = [] if certificate is None else certificate_words(certificate, numbers)
     if not standings and said:  # nothing was compared, and the fit says why
         grounds, said = [*grounds, cut(said, 1000)], None
     elif standings and outcome != "improved" and not (certificate and certificate.certified):
         grounds.append(
-            f"This is a comparison on the {standings[0].n:,} trusted rows at hand and no proof: other rows may tell "
+            f"This compares the models on your {standings[0].n:,} trusted rows. It is not a proof: other rows may say "
             "otherwise."
         )
     if later and later[-1].certified:
-        grounds += ["A later test on fresh rows has certified it. " + certificate_words(later[-1], numbers)[0]]
+        grounds += ["A later test on fresh rows certified it. " + certificate_words(later[-1], numbers)[0]]
     return Verdict(
         outcome,
         OUTCOMES.get(outcome, "No verdict"),
@@ -76,7 +76,9 @@ def _but_more_mistakes(standings: list[Standing]) -> str:
     new, old = role["new"], role["reference"]
     if new.loss >= old.loss or new.mistakes <= old.mistakes:
         return ""
-    return f": it is surer, with a smaller loss, but makes {count(new.mistakes, 'mistake')} against {old.mistakes:,}"
+    return (
+        f": it is more confident (a smaller loss) but makes {count(new.mistakes, 'mistake')} against {old.mistakes:,}"
+    )
 
 
 def certificate_words(certificate: Certificate, numbers: bool) -> list[str]:
@@ -89,28 +91,28 @@ def certificate_words(certificate: Certificate, numbers: bool) -> list[str]:
     if not certificate.certified:
         return [
             f"A test on {count(n, 'fresh row')} did not certify the new model: one that is no better could do as well "
-            f"by luck in up to {chance(weakest.p_value)} cases, and a certificate allows {chance(delta)}. "
+            f"by luck in up to {chance(weakest.p_value)} cases, and a certificate allows only {chance(delta)}. "
             + evidence(weakest, numbers)
         ]
     no_better = f"worse by {_amount(tolerance, weakest)} or more" if tolerance else "no better"
     fooled = (
-        f"If the new model were in truth {no_better}, rows like these would have fooled us in at most "
+        f"If the new model were really {no_better}, a test like this would wrongly certify it in at most "
         f"{chance(delta)} cases."
     )
     scope = (
-        f"This holds for rows like the {n:,} fresh ones, which nothing had seen before: drawn at random from where "
-        "the model will be used."
+        f"This holds for rows like the {n:,} fresh ones, which no model had seen: drawn at random from where the model "
+        "will be used."
     )
     if certificate.asymptotic:
         scope = (
-            f"This holds for models trained in the new way, not for this one alone, and nearly, as the {n:,} rows "
-            "were each judged by models that had not seen them."
+            f"This holds approximately, and for models trained in the new way rather than for this one: each of the {n:,} "
+            "rows was judged by models that had not seen it."
         )
     lines = [f"{fooled} {scope}", evidence(weakest, numbers)]
     if len(entries) > 1:
-        lines.append(f"It passed all {len(entries)} tests; this is the one that it passed by the least.")
+        lines.append(f"It passed all {len(entries)} tests; this was the closest.")
     if weakest.lower_bound > 0:
-        lines.append(f"As surely, its gain is at least {_amount(weakest.lower_bound, weakest)}.")
+        lines.append(f"With the same confidence, its gain is at least {_amount(weakest.lower_bound, weakest)}.")
     return [lines[0], " ".join(lines[1:])]
 
 
@@ -135,12 +137,12 @@ def _advice(outcome: str, facts: Facts, run: str, *, proved: bool) -> list[Advic
     predict = f"safegain predict {run} new.csv" if from_files else "model.predict(X_new)"
     certify = f"safegain certify {run} fresh.csv" if from_files else "model.certify(X_fresh, y_fresh)"
     review = Advice("Check the labels below, most suspicious first.", f"safegain review {run}")
-    prove = Advice("For a proof, label fresh rows with care, and test on them.", certify)
+    prove = Advice("For a proof, label fresh rows carefully and test on them.", certify)
     return {
         "improved": [Advice("Use the new model.", predict), review],
         "safe": [Advice("You can use the new model.", predict), *([] if proved else [prove]), review],
         "fell back": [
-            Advice("Go on as before; nothing was lost.", predict),
-            Advice("Check labels: those that you confirm are trusted rows for the next fit.", review.command),
+            Advice("Go on as before; nothing is lost.", predict),
+            Advice("Check labels: those you confirm become trusted rows in the next fit.", review.command),
         ],
     }.get(outcome, [review])

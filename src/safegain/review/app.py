@@ -24,7 +24,8 @@ from safegain.runs.folder import REPORT
 LARGEST_DECISION, LARGEST_REPORT, LARGEST_IMPORT = 10_000, 10 * 2**20, 50 * 2**20  # bytes
 LONGEST_LIST = 200  # rows in one answer
 # The same for everyone, with no data in them: the only answers that need no token or key.
-STATIC = {"/": "page.html", "/page.js": "page.js", "/view.js": "view.js", "/page.css": "page.css"}
+SCRIPTS = ("page", "view", "filters", "finish", "keys", "status", "conflict", "server")
+STATIC = {"/": "page.html", "/page.css": "page.css", **{f"/{name}.js": f"{name}.js" for name in SCRIPTS}}
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 
 
@@ -57,7 +58,7 @@ def create_app(folder: Path, token: str, *, port: int) -> Starlette:
         Route("/api/cancel", api.cancel, methods=["POST"]),
     ]
     failures = {TooLarge: failed(413), ValueError: failed(400), OSError: failed(500), Stale: api.stale}
-    failures |= {LedgerError: failed(503), RecursionError: failed(400, "what was sent is nested too deeply")}
+    failures |= {LedgerError: failed(503), RecursionError: failed(400, "the request is nested too deeply")}
     guard = Middleware(Guard, token=token, port=port, public=frozenset(STATIC))
     return Starlette(routes=routes, middleware=[guard], exception_handlers=failures, lifespan=lifespan)
 
@@ -85,7 +86,7 @@ class Api:
     async def decide(self, request: Request) -> Response:
         sent = json.loads(await body(request, LARGEST_DECISION))
         if not isinstance(sent, dict):
-            raise ValueError("a decision is a JSON object")
+            raise ValueError("a decision must be a JSON object")
         return answer(self.desk.decide(sent))
 
     async def stale(self, _: Request, error: Exception) -> Response:
@@ -95,7 +96,7 @@ class Api:
     async def import_export(self, request: Request) -> Response:
         from safegain.tables.label_studio import from_content
 
-        export = from_content(await body(request, LARGEST_IMPORT), "the file that was sent")
+        export = from_content(await body(request, LARGEST_IMPORT), "the uploaded file")
         return answer({"imported": self.desk.add_all(export)})
 
     async def finish(self, _: Request) -> Response:
@@ -124,7 +125,7 @@ class Api:
             return answer({"error": "open the report from the page"}, 403)
         file = self.desk.folders[number] / REPORT if number < len(self.desk.folders) else None
         if file is None or not is_report(file):
-            return answer({"error": f"there is no such report, as a file of at most {LARGEST_REPORT:,} bytes"}, 404)
+            return answer({"error": f"there is no report, or it is larger than {LARGEST_REPORT:,} bytes"}, 404)
         headers = {"Content-Security-Policy": REPORT_CSP}
         return Response(file.read_bytes(), media_type="text/html", headers=headers)
 
@@ -162,7 +163,7 @@ async def body(request: Request, most: int) -> bytes:
         parts.append(part)
         size += len(part)
         if size > most:
-            raise TooLarge(f"more than {most:,} bytes were sent")
+            raise TooLarge(f"the request is larger than {most:,} bytes")
     return b"".join(parts)
 
 
@@ -176,5 +177,5 @@ def whole(asked: Mapping[str, str], name: str) -> int | None:
     if not asked.get(name):
         return None
     if not -(2**63) <= (number := int(asked[name])) < 2**63:
-        raise ValueError(f"{name}: is too large a number")
+        raise ValueError(f"{name}: the number is too large")
     return number

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from safegain.review import finish, words
-from safegain.review.importing import decisions, verdict_of
+from safegain.review.imports import decisions, verdict_of
 from safegain.review.ledger import LONGEST_NAME, SETTLED, VERDICTS, Decision, Ledger
 from safegain.review.refit import Refit, sentences
 from safegain.review.rows import CAVEAT, DECIDED, OPEN, ORDERS, SKIPPED, Query, Rows
@@ -79,7 +79,7 @@ class Desk:
         if verdict not in VERDICTS:
             raise ValueError(f"verdict: must be one of {', '.join(VERDICTS)}, not {verdict!r}")
         if type(version) is not int or not isinstance(who, str) or len(who) > LONGEST_NAME:
-            raise ValueError("version: must be a whole number, and who: the name of a tab")
+            raise ValueError(f"version: must be a whole number, and who: at most {LONGEST_NAME} characters")
         vocabulary, label = self.rows.vocabulary, None
         given, suggested = (vocabulary.label(codes[place]) for codes in (self.rows.given, self.rows.suggested))
         if verdict == "other":
@@ -88,7 +88,7 @@ class Desk:
         elif verdict in SETTLED:
             label, what = (suggested, "suggestion") if verdict == "accept" else (given, "label")
             if label is None:
-                raise ValueError(f"row {sent['row']} has no {what} that could be right; choose a label")
+                raise ValueError(f"row {sent['row']} has no {what}; choose a label")
         self._ledger.add(Decision(int(self.rows.numbers[place]), verdict, label, who, version))
         self._refresh()
         return self._state(place)
@@ -115,12 +115,12 @@ class Desk:
 
     def refit(self) -> None:
         if any(refit.running for refit in self.refits):
-            raise ValueError("a fit is going on already; cancel it first")
+            raise ValueError("a fit is already running; cancel it first")
         if not self.finish()["rows"]:
             raise ValueError("nothing has been checked yet")
         following = finish.next_fit(self.run)
         if following is None:
-            raise ValueError("this run was made from Python: fit again there, with the checked rows as trusted ones")
+            raise ValueError("this run was made in Python; fit again there, with the checked rows as trusted rows")
         self.refits.append(Refit(following))
 
     def cancel(self) -> None:
@@ -130,7 +130,7 @@ class Desk:
     def _place(self, number: Any) -> int:
         place = self.rows.place.get_indexer([number])[0] if isinstance(number, int) else -1
         if place < 0:
-            raise ValueError(f"row: there is no row {number!r} on this page")
+            raise ValueError(f"row: this page has no row {number!r}")
         return int(place)
 
     def _refresh(self) -> None:

@@ -27,7 +27,7 @@ def write_trusted(run: Run, decisions: Iterable[Decision]) -> int:
     settled = sorted((d for d in decisions if d.verdict in SETTLED), key=lambda d: d.row)
     label = run.facts.label or "label"
     if label in (ROW, CHECKED_FILE):
-        raise RunError(f"{run.folder}: the label's column is called {label}, as one of this file; rename it and fit")
+        raise RunError(f"{run.folder}: the label's column has a reserved name, {label}; rename it and fit again")
     rows = [d.row for d in settled]
     kind = pa.float64() if run.facts.task == "numbers" else None
     columns = {ROW: pa.array(rows, pa.int64()), label: pa.array([d.label for d in settled], kind)}
@@ -74,7 +74,7 @@ def free_name(folder: Path) -> Path:
 def _first_fit(request: Path) -> list[str]:
     asked: Any = read_json(request).get("command")
     if not isinstance(asked, list) or not all(isinstance(one, str) for one in asked) or "fit" not in asked:
-        raise RunError(f"{request}: is damaged (command is not that of a fit); start the fit yourself")
+        raise RunError(f"{request}: is damaged (its command is not a fit); start the fit yourself")
     kept, rest = [], iter(asked[asked.index("fit") :])
     for one in rest:
         if one in DROPPED:

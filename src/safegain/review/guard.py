@@ -67,10 +67,10 @@ class Guard:
         headers = Headers(scope=scope)
         hosts = [f"127.0.0.1:{self.port}", f"localhost:{self.port}"]
         if [host for host in headers.getlist("host") if host in hosts] != headers.getlist("host")[:1]:
-            return "this page has the address 127.0.0.1 only"
+            return "this page is served at 127.0.0.1 only"
         if not set(headers.getlist("origin")) <= {f"http://{host}" for host in hosts}:
-            return "requests of other pages are not answered"
+            return "requests from other pages are refused"
         public = scope["path"] in self.public or scope["path"].startswith("/report/")  # reports have keys of their own
         if not public and not same(headers.get("x-safegain-token", ""), self.token):
-            return "the token of the URL is missing or that of an earlier start"
+            return "the token is missing or out of date; open the URL that the command printed"
         return None

@@ -82,7 +82,7 @@ class Ledger:
         self._file = run.folder / FILE
         self._n_rows, self._vocabulary = len(run.labels), Vocabulary.of(run)
         if self._file.is_symlink() or (self._file.exists() and not self._file.is_file()):
-            raise LedgerError(f"{self._file}: is a link or no file; move it away")
+            raise LedgerError(f"{self._file}: is a link or not a file; move it away")
         with self._readable():
             # Autocommit: a transaction is begun where it is needed. One thread at a time uses the connection.
             self._base = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False, timeout=10)
@@ -90,11 +90,11 @@ class Ledger:
             version = self._base.execute("PRAGMA user_version").fetchone()[0]
             if version > FORMAT:
                 raise LedgerError(
-                    f"{self._file}: has format {version}, this version reads {FORMAT}; install a newer one"
+                    f"{self._file}: has format {version}, but this version reads {FORMAT}; install a newer Safegain"
                 )
             found = _shape(self._base)
             if found and found != _own_shape():
-                raise LedgerError(f"{self._file}: is not a file of decisions of this version; move it away")
+                raise LedgerError(f"{self._file}: does not hold decisions of this version; move it away")
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
             if not found:
@@ -131,7 +131,7 @@ class Ledger:
         except (ValueError, TypeError, RecursionError):
             sound = False
         if not sound:
-            raise LedgerError(f"{self._file}: is damaged (decision {number} is none of this run); move it away")
+            raise LedgerError(f"{self._file}: is damaged (decision {number} does not belong to this run); move it away")
         return Decision(row, verdict, known, who, version, time)
 
     def rows_since(self, number: int) -> list[int]:
@@ -203,7 +203,7 @@ class Ledger:
             yield
         except sqlite3.Error as error:
             raise LedgerError(
-                f"{self._file}: cannot be used ({error}); is the disk full, or the file not yours?"
+                f"{self._file}: cannot be used ({error}); check that the disk has room and that you own the file"
             ) from None
 
 

@@ -1,11 +1,16 @@
 // The page: which rows, which is shown, and decisions on their way to the disk.
-import { card, digitKeys, el, single, told, verdicts } from "./view.js";
+import { advance, count, say, trouble } from "./status.js";
+import { preferred } from "./conflict.js";
+import { asked, describe, fill } from "./filters.js";
+import { importFile, openFinish, watch } from "./finish.js";
+import { isDigit, meaning } from "./keys.js";
+import { Gone, ask, get } from "./server.js";
+import { end, grid, single, told } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
 const PAGE = 60; // rows of one request
 const POLL = 2000; // milliseconds
 const who = crypto.randomUUID(); // this tab
-let token = location.hash.slice(1);
 let about = null; // what does not change
 let rows = []; // those of the list that are known, in order; a decided one stays where it was
 let more = false; // whether the list goes on
@@ -20,41 +25,10 @@ let beginning = false;
 let sending = false;
 let byMouse = false; // how the page was last used
 let filtering = null; // the timer of a filter that is being typed
-let watching = null; // the timer of a fit that is going on
 const queue = []; // decisions that are not on the disk yet, oldest first
 const past = []; // what can be undone
 const own = new Map(); // the version that this tab's last decision gave a row, by number
 const details = new Map(); // rows in full, by number
-
-// --- asking the server
-
-class Gone extends Error {}
-
-async function ask(path, body) {
-  const options = { headers: { "X-Safegain-Token": token }, cache: "no-store" };
-  if (body !== undefined) Object.assign(options, { method: "POST", body: body instanceof Blob ? body : JSON.stringify(body) });
-  let response;
-  try {
-    response = await fetch(path, options);
-  } catch {
-    throw new Gone("away");
-  }
-  if (response.status === 403) throw new Gone("token");
-  const answer = await response.json().catch(() => ({ error: `the server failed (${response.status})` }));
-  return { status: response.status, answer };
-}
-
-async function get(path) {
-  const { status, answer } = await ask(path);
-  if (status !== 200) throw new Error(answer.error);
-  return answer;
-}
-
-function asked() {
-  const form = new FormData($("filters"));
-  const share = (name) => (form.get(name) === "" ? "" : Number(form.get(name)) / 100);
-  return new URLSearchParams({ ...Object.fromEntries(form), least: share("least"), most: share("most") });
-}
 
 // Runs something that needs the server, and says so if it is not there.
 async function trying(work) {
@@ -69,26 +43,11 @@ async function trying(work) {
 
 function reach(why) {
   gone = why;
-  const unsent = queue.map(({ row, words }) => `row ${row.row}: ${words}`);
-  const waiting = unsent.length ? ` Not saved yet, and kept in this tab: ${unsent.join("; ")}.` : "";
-  const command = about ? ` safegain review ${about.folder}` : " the command";
-  const texts = {
-    away: `The server does not answer. What was saved is safe in the run folder.${waiting} Start it again (${command.trim()}) and open the new address in this tab.`,
-    token: `${token ? "The server was started anew" : "The address is incomplete"}: open the address that it printed, with all that follows the #, in this tab.${waiting}`,
-    failing: `Nothing can be saved at the moment (${failing}).${waiting} It is tried again every few seconds: leave this tab open.`,
-  };
-  const trouble = gone ?? (failing === null ? null : "failing");
-  $("banner").hidden = trouble === null;
-  if (trouble && $("banner").textContent !== texts[trouble]) $("banner").textContent = texts[trouble];
-  count();
+  const text = trouble(gone, failing, queue, about);
+  $("banner").hidden = text === null;
+  if (text && $("banner").textContent !== text) $("banner").textContent = text;
+  count(queue.length);
 }
-
-function count() {
-  $("saved").textContent = queue.length ? `${queue.length} not saved yet` : "all saved";
-  $("saved").className = queue.length ? "unsaved" : "";
-}
-
-const say = (text) => ($("said").textContent = text);
 
 // --- the list
 
@@ -114,14 +73,9 @@ async function fetchRows(anew, mine) {
 async function reload() {
   details.clear();
   await load(true);
-  describe();
+  describe(about);
   show();
   await changes();
-}
-
-function describe() {
-  const order = about.orders.find(({ name }) => name === $("filters").order.value);
-  $("sentence").replaceChildren(order.sentence, " ", el("span", { class: "small" }, about.caveat));
 }
 
 async function go(step) {
@@ -136,9 +90,7 @@ async function go(step) {
 // --- what is shown
 
 const act = {
-  accept: () => decide("accept"),
-  keep: () => decide("keep"),
-  skip: () => decide("skip"),
+  accept: () => decide("accept"), keep: () => decide("keep"), skip: () => decide("skip"),
   other: (choice) => decide("other", choice),
 };
 
@@ -171,18 +123,14 @@ function showRow(row) {
 }
 
 function showGrid() {
-  const grid = el("div", { class: "grid", role: "group", "aria-label": "Rows" },
-    ...rows.map((row, place) => card(row, place === at, () => { at = place; turn("single"); })));
-  const button = more ? el("button", { class: "more", click: () => trying(() => load(false)).then(show) }, "More rows") : null;
-  $("main").replaceChildren(grid, ...(button ? [button] : []));
-  focus(grid.children[at]);
+  const open = (place) => { at = place; turn("single"); };
+  const nodes = grid(rows, at, open, more ? () => trying(() => load(false)).then(show) : null);
+  $("main").replaceChildren(...nodes);
+  focus(nodes[0].children[at]);
 }
 
 function showEnd() {
-  const text = rows.length ? "You are through with this list." : "No row is left that fits: change the order or the filters.";
-  $("main").replaceChildren(el("div", { class: "end" }, el("h2", {}, text),
-    el("p", {}, "Go on with another order, or finish and fit again."),
-    el("button", { class: "main", click: openFinish }, "Finish")));
+  $("main").replaceChildren(end(rows.length > 0, finish));
   focus($("main"));
 }
 
@@ -196,7 +144,7 @@ function focus(node) {
 function decide(verdict, choice = null) {
   const row = rows[at];
   if (!row) return;
-  if (verdict === "accept" && row.suggested == null) return say("Nothing is suggested for this row: press K if its label is right.");
+  if (verdict === "accept" && row.suggested == null) return say("There is no suggestion for this row: press K if its label is right.");
   if (verdict === "keep" && row.given == null) return say("This row has no label to keep.");
   const label = { accept: row.suggested, keep: row.given, other: about.classes ? about.classes[choice] : String(choice) }[verdict];
   past.push({ row, before: row.state });
@@ -210,7 +158,7 @@ function put(row, verdict, choice, label, version = row.state.version) {
   own.set(row.row, version + 1);
   row.state = { version: version + 1, verdict: verdict === "undo" ? null : verdict, label: label ?? null, choice };
   queue.push({ row, verdict, choice, version, label, words: verdict === "undo" ? "undo" : told(row.state) });
-  count();
+  count(queue.length);
   flush();
 }
 
@@ -259,16 +207,10 @@ async function refused(mine, status, answer) {
     return show();
   }
   row.state = answer.state;
-  const where = answer.state.who === "import" ? "an import" : "another tab";
-  $("theirs").textContent = `Row ${row.row} was decided in ${where} meanwhile: ${answer.state.verdict ? told(answer.state) : "open again"}.`;
-  $("mine").textContent = mine.verdict === "undo" ? "Undo it all the same" : `Use mine: ${mine.words}`;
-  $("conflict").returnValue = "theirs";
-  $("conflict").showModal();
-  await new Promise((resolve) => $("conflict").addEventListener("close", resolve, { once: true }));
-  if ($("conflict").returnValue === "mine") {
+  if (await preferred(mine, answer.state) === "mine") {
     past.push({ row, before: row.state });
     put(row, mine.verdict, mine.choice, mine.label);
-  } else say(`Row ${row.row}: left as the other tab decided.`);
+  } else say(`Row ${row.row}: kept as the other tab decided.`);
   show();
 }
 
@@ -280,9 +222,7 @@ async function changes() {
   const here = new Map(rows.map((row) => [row.row, row]));
   const changed = found.changes.filter(({ row, state }) => here.has(row) && state.version > here.get(row).state.version);
   for (const { row, state } of changed) adopt(here.get(row), state);
-  const { checked, rows: all, left } = found.progress;
-  $("bar").value = all ? checked / all : 0;
-  $("progress").textContent = `${checked} of ${all} checked${left ? `, ${left}` : ""}`;
+  advance(found.progress);
   if (changed.length && (view === "grid" || changed.some(({ row }) => row === rows[at]?.row)) && !typing()) {
     say(`Row ${changed[0].row} was decided in another tab.`);
     show();
@@ -297,38 +237,9 @@ async function poll() {
   beginning = false;
 }
 
-// --- finishing
-
-async function openFinish() {
+async function finish() {
   await flush();
-  await trying(async () => {
-    const { status, answer } = await ask("/api/finish", {});
-    if (status !== 200) throw new Error(answer.error);
-    $("written").textContent = answer.rows
-      ? `${answer.rows} checked row${answer.rows === 1 ? " was" : "s were"} written to ${answer.file}.`
-      : "Nothing has been checked yet.";
-    if (queue.length) $("written").textContent += ` Not saved yet, and left out: ${queue.length}.`;
-    $("next").hidden = answer.command === null || !answer.rows;
-    $("command").textContent = answer.command ?? "";
-    await watch();
-    if (!$("finish").open) $("finish").showModal();
-  });
-}
-
-async function watch(path = "/api/refits", body) {
-  const { status, answer } = await ask(path, body);
-  if (status !== 200) return void $("verdicts").replaceChildren(el("p", { class: "none" }, answer.error));
-  const cancel = () => trying(() => watch("/api/cancel", {}));
-  $("verdicts").replaceChildren(...verdicts(about, answer, cancel));
-  $("refit").disabled = answer.refits.some(({ state }) => state === "running");
-  clearTimeout(watching);
-  if ($("refit").disabled) watching = setTimeout(() => trying(watch), 1000);
-}
-
-async function importFile(file) {
-  const { status, answer } = await ask("/api/import", file);
-  $("imported").textContent = status === 200 ? `${answer.imported} decisions were taken over.` : answer.error;
-  await changes();
+  await trying(() => openFinish(about, queue.length, trying));
 }
 
 // --- keys
@@ -343,7 +254,7 @@ const KEYS = {
   a: act.accept, k: act.keep, s: act.skip, z: undo, Backspace: undo, j: () => go(1), ArrowRight: () => go(1), ArrowLeft: () => go(-1),
   g: () => turn(view === "grid" ? "single" : "grid"),
   o: () => $("other")?.focus(),
-  f: openFinish,
+  f: finish,
   "/": () => $("filters").search.focus(),
   "?": () => $("help").showModal(),
 };
@@ -356,16 +267,9 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  const grid = view === "grid" && rows.length;
-  let run = KEYS[name];
-  if (name === "Enter" && view === "single" && !event.target.closest("button, a, summary")) run = act.accept;
-  if (grid && (name === "ArrowDown" || name === "ArrowUp")) run = () => go(name === "ArrowDown" ? columns() : -columns());
-  if (/^[0-9.-]$/.test(name) && view === "single" && rows[at]) {
-    if (!about.classes) run = () => $("other").focus(); // the digit goes into the field
-    else if (digitKeys(about.classes).has(name)) run = () => act.other(digitKeys(about.classes).get(name));
-  }
+  const run = meaning(name, event, { about, view, row: rows[at], act, go, columns, keys: KEYS });
   if (!run || (event.repeat && !name.startsWith("Arrow"))) return; // a key held down decides once
-  if (about.classes || !/^[0-9.-]$/.test(name)) event.preventDefault();
+  if (about.classes || !isDigit(name)) event.preventDefault(); // a digit goes into the field of a number
   run();
 });
 
@@ -373,15 +277,7 @@ document.addEventListener("keydown", (event) => {
 
 async function begin() {
   const found = await get("/api/about");
-  const form = $("filters");
-  const option = (value, text, off) => el("option", { value, disabled: off }, text);
-  form.order.append(...found.orders.map(({ name, title, rows: n }) => option(name, `${title} (${n})`, n === 0)));
-  for (const list of [form.given, form.suggested]) list.append(...(found.classes ?? []).map((text, i) => option(i, text)));
-  const absent = found.classes ? (found.classes.length > digitKeys(found.classes).size ? ".of-numbers" : ".of-numbers, .of-many") : ".of-classes, .of-many";
-  for (const node of document.querySelectorAll(absent)) node.hidden = true;
-  $("orders").append(...found.orders.flatMap(({ title, sentence }) => [el("dt", {}, title), el("dd", {}, sentence)]));
-  $("caveat").textContent = found.caveat;
-  $("folder").textContent = found.folder;
+  fill(found);
   about = found;
   await reload();
 }
@@ -392,12 +288,12 @@ $("filters").addEventListener("input", () => {
   filtering = setTimeout(() => trying(reload), 200);
 });
 $("to-grid").addEventListener("click", KEYS.g);
-$("to-finish").addEventListener("click", openFinish);
+$("to-finish").addEventListener("click", finish);
 $("to-help").addEventListener("click", KEYS["?"]);
 $("copy").addEventListener("click", () => navigator.clipboard.writeText($("command").textContent).then(() => ($("copy").textContent = "Copied")));
-$("refit").addEventListener("click", () => trying(() => watch("/api/refit", {})));
-$("import").addEventListener("change", (event) => event.target.files[0] && trying(() => importFile(event.target.files[0])));
-window.addEventListener("hashchange", () => { token = location.hash.slice(1); poll(); });
+$("refit").addEventListener("click", () => trying(() => watch(about, trying, "/api/refit", {})));
+$("import").addEventListener("change", (event) => event.target.files[0] && trying(() => importFile(event.target.files[0]).then(changes)));
+window.addEventListener("hashchange", poll);
 window.addEventListener("pointerdown", () => (byMouse = true));
 window.addEventListener("beforeunload", (event) => queue.length && event.preventDefault());
 poll();

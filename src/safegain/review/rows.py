@@ -23,22 +23,22 @@ STATES = {"all": None, "open": OPEN, "decided": DECIDED, "skipped": SKIPPED}
 ORDERS = {
     "suspicious": (
         "Most suspicious first",
-        "The labels that are most likely wrong: most checks change something.",
+        "The labels most likely to be wrong: most checks change something.",
     ),
     "effect": (
         "Largest effect on the model",
-        "The labels whose check is expected to improve the model most; some of them will turn out right.",
+        "The labels whose check should improve the model most; some will turn out right.",
     ),
     "settling": (
-        "Those that settle the certificate",
-        "Rows on which the new model and the reference disagree, drawn by lot: only they can tell the two apart.",
+        "Rows that settle the certificate",
+        "Rows where the new model and the reference disagree, in random order: only these tell the two apart.",
     ),
     "random": (
         "A random sample",
-        "Any rows, drawn by lot: check them from the top without leaving one out, and they show how the models fare.",
+        "Any rows, in random order. Check them from the top without leaving any out, and they show how the models do.",
     ),
 }
-CAVEAT = "A certificate needs rows drawn at random from all: only “A random sample” gives that."
+CAVEAT = "A certificate needs rows drawn at random from all rows: only “A random sample” gives you that."
 CUT, FEW = 300, 8  # characters of a value, and values, in a list
 
 

@@ -40,4 +40,4 @@ def _listening(port: int, folder: Path) -> socket.socket:
             return socket.create_server((ADDRESS, one))
         except OSError as error:
             reason = error.strerror
-    raise ValueError(f"port {port}: cannot be used ({reason}); give another one, or none for any that is free")
+    raise ValueError(f"port {port}: cannot be used ({reason}); choose another, or 0 for a free one")

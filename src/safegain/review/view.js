@@ -46,7 +46,7 @@ export function single(row, about, act) {
   const nothing = row.picture == null && row.values.length === 0;
   const subject = el("article", { class: "subject", "aria-label": "The row" },
     el("h2", {}, ...name(row)), picture(row, "large"), values(row.values),
-    nothing ? el("p", { class: "none" }, "The run has no picture or values of this row: look it up by its number.") : null);
+    nothing ? el("p", { class: "none" }, "The run holds no picture or values for this row: look it up by its number.") : null);
   return el("div", { class: row.picture ? "single pictured" : "single" }, subject, choices(row, about, act), why(row));
 }
 
@@ -54,7 +54,7 @@ function choices(row, about, act) {
   const button = (kind, run, keys, ...words) =>
     el("button", { class: `choice ${kind}`, click: run }, el("span", {}, ...words), ...keys.map(key));
   const suggestion = row.suggested == null
-    ? el("p", { class: "none" }, "Nothing is suggested: the label looks right, or nobody can tell.")
+    ? el("p", { class: "none" }, "No suggestion: the label looks right, or the model cannot tell.")
     : el("p", { class: "suggestion" }, "Suggested ", label(row.suggested, "suggested"), el("br"),
       el("span", { class: "words" }, row.confidence));
   return el("section", { class: "choices", "aria-label": "Your decision" },
@@ -119,11 +119,11 @@ function why(row) {
       values(other.values),
       el("p", { class: "small" }, ...name(other)));
   });
-  return el("section", { class: "why" }, el("h3", {}, "Why: the trusted rows that are most like it"), el("div", { class: "near" }, ...near));
+  return el("section", { class: "why" }, el("h3", {}, "Why: the most similar trusted rows"), el("div", { class: "near" }, ...near));
 }
 
 // One row among many.
-export function card(row, selected, open) {
+function card(row, selected, open) {
   return el("button", { class: `card ${row.state.verdict ?? "open"}`, tabindex: selected ? 0 : -1, "data-row": row.row, click: open },
     picture(row, "small") ?? values(row.values.slice(0, 4)),
     el("span", { class: "change" }, label(row.given, "given"), row.suggested == null ? null : " → ",
@@ -131,6 +131,19 @@ export function card(row, selected, open) {
     el("span", { class: "small" }, row.suggested == null ? "nothing suggested" : row.confidence),
     badge(row.state),
     el("span", { class: "small" }, ...name(row)));
+}
+
+export function grid(rows, at, open, more) {
+  const cards = rows.map((row, place) => card(row, place === at, () => open(place)));
+  const list = el("div", { class: "grid", role: "group", "aria-label": "Rows" }, ...cards);
+  return more ? [list, el("button", { class: "more", click: more }, "More rows")] : [list];
+}
+
+export function end(checked, finish) {
+  const text = checked ? "You have reached the end of this list." : "No row matches: change the order or the filters.";
+  return el("div", { class: "end" }, el("h2", {}, text),
+    el("p", {}, "Go on with another order, or finish and fit again."),
+    el("button", { class: "main", click: finish }, "Finish"));
 }
 
 // What this run found, and what the fits that were started from the page did.

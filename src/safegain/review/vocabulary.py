@@ -23,7 +23,7 @@ class Vocabulary:
         if run.facts.task == "numbers":
             return Vocabulary(None)
         if run.facts.classes is None:
-            raise damaged(run.folder / FACTS, "classes are needed to choose from, and are null")
+            raise damaged(run.folder / FACTS, "classes must not be null: labels are chosen from them")
         return Vocabulary(tuple(run.facts.classes))
 
     def codes(self, values: pd.Series) -> np.ndarray:
@@ -67,7 +67,7 @@ class Vocabulary:
         for known in self.classes:
             if str(known) == str(label):
                 return known
-        raise ValueError(f"label {label!r} is none of the run's {len(self.classes)} classes")
+        raise ValueError(f"label {label!r} is not one of the run's {len(self.classes)} classes")
 
 
 def text(label: Label | None) -> str | None:

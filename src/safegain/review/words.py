@@ -20,8 +20,8 @@ def confidence(value: float, *, numbers: bool) -> str:
 def distance(value: float, quantiles: Sequence[float]) -> str:
     """A distance beside the 10%, 50% and 90% quantiles of the run's: alone it has no meaning."""
     if value == 0:
-        return "the same in all columns"
-    words = ("very near", "near", "not so near", "far: of little weight")
+        return "identical in all columns"
+    words = ("very close", "close", "not very close", "far: weak evidence")
     return words[sum(value > quantile for quantile in quantiles)]
 
 

@@ -2,17 +2,17 @@
 
 from safegain.tables.bad_file import BadFile
 from safegain.tables.export import print_table, write_table
+from safegain.tables.formats import read_table
 from safegain.tables.problem import Problem, read_problem
-from safegain.tables.reading import read_table
 from safegain.tables.rows import read_rows
+from safegain.tables.source import Source
 from safegain.tables.table import Table
-from safegain.tables.wanted import Wanted
 
 __all__ = [
     "BadFile",
     "Problem",
+    "Source",
     "Table",
-    "Wanted",
     "print_table",
     "read_problem",
     "read_rows",

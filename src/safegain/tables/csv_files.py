@@ -12,7 +12,7 @@ from pyarrow import csv
 from safegain.tables.bad_file import BadFile, listed
 from safegain.tables.cells import are_codes, as_numbers, has_decimal_commas, without_empty
 from safegain.tables.csv_lines import LARGEST_ROW, Record, check_shape, delimiter_of, header_of, line_of
-from safegain.tables.opening import check_text, is_packed, readable
+from safegain.tables.files import check_text, is_packed, readable
 from safegain.tables.table import Table, kept_names
 
 

@@ -1,9 +1,10 @@
-"""The records of a CSV file with their line numbers, in Python: for the header, and to say where something is wrong.
+"""The records of a CSV file with their line numbers, for the header and to say where something is wrong.
 
-The same dialect as Arrow's parser, which reads the values: a quote counts at the start of a field only, a doubled one
-inside stands for one, lines may end in quoted fields, empty lines are skipped.
+Python's reader has the dialect of Arrow's parser, which reads the values: a quote counts at the start of a field only,
+a doubled one inside stands for one, and quoted fields may hold line breaks.
 """
 
+import csv
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safegain.tables.bad_file import BadFile
-from safegain.tables.opening import broken_utf8, check_utf8, is_utf8, lines_of
+from safegain.tables.files import broken_utf8, check_utf8, is_utf8, lines_of
 
 DELIMITERS = ",;\t"
 LARGEST_ROW = 1 << 20  # bytes; the size of a block of the parser, too
+_LONGEST_FIELD = 4 * LARGEST_ROW  # characters; rows of up to two blocks can be read
 
 
 class Record(NamedTuple):
@@ -24,40 +26,37 @@ class Record(NamedTuple):
 
 
 def records(path: Path, delimiter: str) -> Iterator[Record]:
-    quoted = re.compile(r'((?:[^"]++|"")*+)("?)')  # up to the closing quote, if it is on this line
-    plain = re.compile(rf"([^{delimiter}\n]*+)({delimiter}|\n|$)")
-    fields: list[str] = []
-    held: list[str] | None = None  # the pieces of a quoted field that is still open
-    first = opened_at = 0
-    for number, line in enumerate(lines_of(path), start=1):
-        if held is None:
-            if line == "\n":
-                continue
-            if '"' not in line:
-                yield Record(number, number, line.rstrip("\n").split(delimiter))
-                continue
-            first, fields = number, []
-        at = 0
-        while True:
-            before = ""
-            if held is None and line.startswith('"', at):
-                held, opened_at, at = [], number, at + 1
-            if held is not None:
-                part = quoted.match(line, at)
-                assert part is not None  # it matches nothing, too
-                held.append(part[1])
-                if not part[2]:
-                    break  # the field goes on in the next line
-                before, held, at = "".join(held).replace('""', '"'), None, part.end()
-            rest = plain.match(line, at)
-            assert rest is not None
-            fields.append(before + rest[1])
-            at = rest.end()
-            if rest[2] != delimiter:
-                yield Record(first, number, fields)
-                break
-    if held is not None:
-        raise BadFile(f'{path}: line {opened_at}: a quote (") is opened and never closed; close it')
+    """All but the empty lines."""
+    csv.field_size_limit(max(_LONGEST_FIELD, csv.field_size_limit()))  # the whole process shares it: never lower it
+    ended = False
+
+    def lines() -> Iterator[str]:
+        nonlocal ended
+        yield from lines_of(path)
+        ended = True
+        yield "\n"  # a record of its own, unless a quote is still open
+
+    reader = csv.reader(lines(), delimiter=delimiter)
+    while not ended:
+        first = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except csv.Error:
+            if reader.line_num == first:
+                raise _too_large(path, first) from None
+            raise _open_quote(path, first) from None
+        if fields and ended:
+            raise _open_quote(path, first + sum(field.count("\n") for field in fields[:-1]))
+        if fields:
+            yield Record(first, reader.line_num, fields)
+
+
+def _open_quote(path: Path, line: int) -> BadFile:
+    return BadFile(f'{path}: line {line}: a quote (") is opened and never closed; close it')
+
+
+def _too_large(path: Path, line: int) -> BadFile:
+    return BadFile(f"{path}: line {line}: the row is larger than {LARGEST_ROW >> 20} MB; shorten its texts")
 
 
 def delimiter_of(path: Path) -> str:
@@ -94,4 +93,4 @@ def check_shape(path: Path, delimiter: str) -> None:
                 f"text with {delimiter!r} in it needs quotes around it)"
             )
         if len("".join(fields).encode(errors="surrogateescape")) > LARGEST_ROW:
-            raise BadFile(f"{path}: line {first}: is a row of more than {LARGEST_ROW >> 20} MB; shorten its texts")
+            raise _too_large(path, first)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from safegain.tables.bad_file import BadFile, shown
 from safegain.tables.cells import without_nan
-from safegain.tables.opening import broken_utf8, check_text, is_utf8, lines_of
+from safegain.tables.files import broken_utf8, check_text, is_utf8, lines_of
 from safegain.tables.table import MOST_COLUMNS, Table, kept_names
 
 _BATCH = 10_000  # rows that are Python objects at a time

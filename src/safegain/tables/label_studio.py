@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from safegain.tables.bad_file import BadFile, shown
-from safegain.tables.opening import check_file, readable
+from safegain.tables.files import check_file, readable
 from safegain.tables.task import Task
 
 ROW, ID, PICTURE, GIVEN = "safegain_row", "safegain_id", "safegain_picture", "safegain_given"

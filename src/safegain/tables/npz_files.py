@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from safegain.tables.bad_file import BadFile, shown
 from safegain.tables.cells import without_nan
-from safegain.tables.opening import check_file
+from safegain.tables.files import check_file
 from safegain.tables.table import Table, Values, kept_names
 
 # Unpacking may make this much of a file of any size, or this many times the file: more is a trap or a mistake.

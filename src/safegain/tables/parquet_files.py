@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 from safegain.tables.bad_file import BadFile, listed, no_column
 from safegain.tables.cells import is_text, without_empty, without_nan
-from safegain.tables.opening import check_file, readable
+from safegain.tables.files import check_file, readable
 from safegain.tables.table import Table, kept_names
 
 

@@ -6,8 +6,8 @@ import pyarrow.compute as pc
 
 from safegain.tables.bad_file import BadFile, no_column, shown
 from safegain.tables.cells import MISSING
+from safegain.tables.files import digest_of
 from safegain.tables.kinds import numbers_in, texts_in
-from safegain.tables.opening import digest_of
 from safegain.tables.table import Table
 from safegain.tables.task import objects
 

@@ -1,0 +1,30 @@
+"""The most suspicious rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.report.html import change, page
+from tests.run_folders import make_run
+
+
+@pytest.mark.parametrize(("task", "words"), [("numbers", "how surethat it is wrong: "), ("classes", "this is")])
+def test_a_number_is_doubted_and_a_class_suggested(tmp_path, task, words):
+    folder = make_run(tmp_path / "run", task=task)
+    labels = pd.read_parquet(folder / "labels-1-of-1.parquet").assign(confidence=0.83)
+    labels.to_parquet(folder / "labels-1-of-1.parquet", index=False)
+    assert page(folder).text.count(f"{words}very likely (0.83)") == 30
+
+
+def test_a_large_run_makes_a_small_report(tmp_path):
+    """As much of everything as there can be: many classes and columns, long texts, pictures that do not pack."""
+    words = [f"{i} " + "long text " * 200 for i in range(300)]
+    folder = make_run(tmp_path / "run", n=1000, words=words)
+    noise = np.random.default_rng(0).bytes(60_000)
+    examples = pd.read_parquet(folder / "examples.parquet")
+    examples["picture"] = [b"\x89PNG\r\n\x1a\n" + noise] * len(examples)
+    examples.to_parquet(folder / "examples.parquet")
+    history = [{"step": i, "rank_loss": 1 / (i + 1), "safe": True} for i in range(5000)]
+    change(folder, history=history, columns=dict.fromkeys(words, "text"))
+    assert len(page(folder).having("img")) == 30
+    assert (folder / "report.html").stat().st_size < 3_000_000
