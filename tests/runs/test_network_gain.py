@@ -1,0 +1,42 @@
+"""A network's gain is stored with its sizes; a run of 0.1.0 has none, and means that of a descent."""
+
+import numpy as np
+import pytest
+import torch
+
+from safegain.bilevel.models import TwoLayer
+from safegain.bilevel.models.network import PACE
+from safegain.data.inputs import Inputs
+from safegain.data.labels import classification_labels
+from safegain.learners.trained import TrainedModel
+from safegain.runs.model_state import models_from_state, models_to_state
+
+
+def stored(gain):
+    labels, model = classification_labels(np.array([0, 1, 2])), TwoLayer(4, 5, 3, dtype=torch.float64, gain=gain)
+    trained = TrainedModel(
+        Inputs(False, torch.float64, None, None), model, model.init(torch.Generator()), labels.classes
+    )
+    return trained, labels, *models_to_state(trained, {"raw": trained})
+
+
+@pytest.mark.parametrize("gain", [1.0, 2.5, None])
+def test_a_network_comes_back_with_its_gain(gain):
+    trained, labels, facts, arrays = stored(gain)
+    back, _ = models_from_state(facts, arrays, labels, None)
+    X = np.random.RandomState(0).randn(6, 4)
+    assert torch.equal(back.outputs(X), trained.outputs(X))
+    assert back.outputs(X).any()
+
+
+def test_without_a_gain_it_is_that_of_a_descent():
+    _, labels, facts, arrays = stored(None)
+    del facts["gain"]
+    assert models_from_state(facts, arrays, labels, None)[0].model.gain == PACE * 5**-0.5
+
+
+@pytest.mark.parametrize("gain", [0.0, -1.0, float("inf"), float("nan"), True, 1, "1"])
+def test_a_gain_that_no_network_has_is_refused(gain):
+    _, labels, facts, arrays = stored(1.0)
+    with pytest.raises(ValueError, match="gain"):
+        models_from_state({**facts, "gain": gain}, arrays, labels, None)
