@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import chromium, needs_browser, watched
+from msgspec.structs import replace
 from run_folders import make_run
 from scipy.stats import binomtest
 
@@ -29,6 +30,7 @@ from safegain.report.searching import walk
 from safegain.report.trust import BINS, matrix, panels
 from safegain.report.words import chance, cleaned, cut, label, number
 from safegain.runs import RunError, open_run
+from safegain.runs.facts import Facts, Record, Verdict
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}
 
@@ -363,12 +365,12 @@ def test_whole_numbers_with_holes_are_whole_numbers_again(tmp_path):
 
 def test_the_step_that_is_ringed_is_the_safe_one_with_the_least_loss():
     losses = [(1.0, True), (0.4, False), (0.6, True), (0.6, True), (0.7, True)]
-    history = [{"step": i, "rank_loss": loss, "safe": safe} for i, (loss, safe) in enumerate(losses)]
-    facts = {"history": history, "verdict": None}
+    history = [Record(step=i, rank_loss=loss, safe=safe) for i, (loss, safe) in enumerate(losses)]
+    facts = Facts(format=2, task="classes", history=history)
     assert walk(facts).kept.step == 2
-    assert walk({**facts, "verdict": {"outcome": "fell back"}}).kept is None
-    twice = [{"fold": 0, **record} for record in history] + [{"fold": 1, **record} for record in history]
-    assert [len(run) for run in walk({**facts, "history": twice}).runs] == [5, 5]
+    assert walk(replace(facts, verdict=Verdict("fell back", "raw"))).kept is None
+    twice = [replace(record, fold=fold) for fold in (0, 1) for record in history]
+    assert [len(run) for run in walk(replace(facts, history=twice)).runs] == [5, 5]
 
 
 def test_a_search_with_steps_is_drawn(tmp_path):
@@ -437,11 +439,11 @@ def test_a_report_that_fails_in_the_midst_of_writing_leaves_the_old_one(tmp_path
 @pytest.mark.parametrize(
     ("of_entry", "words"),
     [
-        ({"bound": 0.0}, r"entries\[0\].bound is not a number above 0"),
-        ({"delta": 1.0}, r"entries\[0\].delta is not a number between 0 and 1"),
-        ({"p_value": -0.5}, r"entries\[0\].p_value is not a number from 0 to 1"),
-        ({"won": -1}, r"entries\[0\].won is not a whole number of at least 0"),
-        ({"tolerance": -0.1}, r"entries\[0\].tolerance is not a number of at least 0"),
+        ({"bound": 0.0}, r"`float` > 0.0 - at `\$.certificate.entries\[0\].bound`"),
+        ({"delta": 1.0}, r"`float` < 1.0 - at `\$.certificate.entries\[0\].delta`"),
+        ({"p_value": -0.5}, r"`float` >= 0.0 - at `\$.certificate.entries\[0\].p_value`"),
+        ({"won": -1}, r"`int` >= 0 - at `\$.certificate.entries\[0\].won`"),
+        ({"tolerance": -0.1}, r"`float` >= 0.0 - at `\$.certificate.entries\[0\].tolerance`"),
         ({"tolerance": 1.0}, "does not go with the run's other files: ZeroDivisionError"),
         ({"gain": 0.9}, "does not go with the run's other files: ValueError: gain"),
         ({"test": "betting", "lower_bound": -1e308, "gain": 1e-300}, "OverflowError"),
@@ -459,10 +461,10 @@ def test_a_certificate_that_no_test_gives_is_damage(tmp_path, of_entry, words):
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        ({"step": "$\\frac"}, r"history\[1\].step is not a whole number"),
-        ({"step": 10**400}, r"history\[1\].step is not a whole number"),
-        ({"rank_loss": 10**400}, r"history\[1\].rank_loss is not a number"),
-        ({"mistakes": 10**400, "candidate": "new"}, r"history\[1\].mistakes is not a number"),
+        ({"step": "$\\frac"}, r"`int | null`, got `str` - at `\$.history\[1\].step`"),
+        ({"step": 10**400}, r"`int` <= 9223372036854775807 - at `\$.history\[1\].step`"),
+        ({"rank_loss": 10**400}, r"Number out of range - at `\$.history\[1\].rank_loss`"),
+        ({"mistakes": 10**400, "candidate": "new"}, r"Number out of range - at `\$.history\[1\].mistakes`"),
         ({"rank_loss": -1e308}, "does not go with the run's other files"),
     ],
 )
@@ -474,8 +476,8 @@ def test_a_history_that_no_search_leaves_is_damage(tmp_path, record, words):
 
 
 def test_steps_without_a_number_are_counted():
-    history = [{"step": None, "rank_loss": 1.0}, {"rank_loss": 0.5}]
-    assert [step.step for step in walk({"history": history, "verdict": None}).runs[0]] == [0, 1]
+    history = [Record(step=None, rank_loss=1.0), Record(rank_loss=0.5)]
+    assert [step.step for step in walk(Facts(format=2, task="classes", history=history)).runs[0]] == [0, 1]
 
 
 def test_a_large_run_makes_a_small_report(tmp_path):
