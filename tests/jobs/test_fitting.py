@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from safegain.cli.app import app
+from safegain.jobs.fitting import check_empty, locked
+from safegain.runs import RunError
 from tests.command import ENVIRONMENT, done, start
 from tests.jobs.kills import killed_in, refused
 
@@ -94,3 +97,34 @@ def test_two_fits_do_not_share_a_folder(tables, tmp_path):
     first.kill()
     first.wait()
     assert "safegain resume" in refused(*command)
+
+
+def test_a_lock_ends_with_its_process_and_what_it_leaves_is_in_nobodys_way(tmp_path):
+    script = f"""
+import time
+from pathlib import Path
+from safegain.jobs.fitting import locked
+with locked(Path({str(tmp_path)!r})):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+    holder = subprocess.Popen([sys.executable, "-c", script], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(RunError, match="another fit or certificate is at work"), locked(tmp_path):
+        pass
+    holder.kill()
+    holder.wait()
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+    check_empty(tmp_path)
+    with locked(tmp_path), pytest.raises(RunError, match="at work"), locked(tmp_path):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="symbolic"), locked(tmp_path / "run"):
+        pass
+    assert (tmp_path / "precious").read_text() == "mine"

@@ -3,9 +3,10 @@ import pandas as pd
 import pytest
 
 from safegain import load
+from safegain.data.ranks import ALONE
 from safegain.jobs.shared_fitting import read_together
 from safegain.runs import open_run
-from safegain.tables import Source
+from safegain.tables import Source, read_problem
 from tests.command import done, here
 from tests.ranks_worker import digits
 from tests.thread_ranks import in_threads
@@ -27,14 +28,87 @@ def test_two_processes_share_a_table_of_numbers(tmp_path):
     np.testing.assert_allclose(shared_one.labels["weight"], alone.labels["weight"], rtol=1e-5, atol=1e-7)
     assert (shared_one.labels["corrected"] == alone.labels["corrected"]).all()
     assert (tmp_path / "2" / "report.html").exists()
-    assert (load(tmp_path / "2").predict(X) == load(tmp_path / "1").predict(frame)).mean() > 0.99
+    model = load(tmp_path / "2")
+    few = frame[model.feature_names_in_]
+    assert (model.predict(few) == load(tmp_path / "1").predict(frame)).mean() > 0.99
+
+
+def marked_table(random):
+    """Classes as words, marks as yes and no, an id, groups, a counter that is no feature, and missing labels."""
+    x = random.normal(size=(120, 3))
+    label = np.where(x[:, 0] > 0, "up", "down").astype(object)
+    label[::10] = None
+    frame = pd.DataFrame(x, columns=list("abc"))
+    frame.insert(0, "counter", np.arange(120))
+    marks = np.where(np.arange(120) % 3 == 1, "yes", " No ")
+    return frame.assign(
+        name=[f"r{i}" for i in range(120)],
+        site=np.tile(["n", "s"], 60),
+        label=label,
+        marks=np.where(pd.isna(label), "no", marks),
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_shares_are_what_one_process_reads(tmp_path, suffix, monkeypatch):
+    frame = marked_table(np.random.default_rng(0))
+    path = tmp_path / f"t.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path, row_group_size=50)
+    source = Source(str(path), "label", "marks", id="name", group="site", drop=("c",))
+    problem = read_problem(source)
+    monkeypatch.setattr("safegain.tables.shares.CELLS", 0)
+    monkeypatch.setattr("safegain.tables.shares.FEWEST", 2)  # columns are then looked at in two lots
+    shares = in_threads(2, lambda ranks: read_together(source, ranks))
+    for name in ("y", "trusted", "ids", "groups"):
+        assert np.concatenate([getattr(share, name) for share in shares]).tolist() == getattr(problem, name).tolist()
+    assert shares[0].trusted.sum() > 10
+    assert shares[1].names == list(problem.kinds) == ["a", "b"]
+    X = np.concatenate([np.asarray(share.X[:]) for share in shares])
+    assert X.tolist() == frame[["a", "b"]].to_numpy().tolist()
+    assert shares[0].task == "classes"
+    assert any("counter" in note for note in shares[0].notes)
+
+
+def test_two_processes_know_marks_of_yes_and_no(tmp_path):
+    marked_table(np.random.default_rng(0)).to_csv(tmp_path / "t.csv", index=False)
+    options = ["--label", "label", "--trusted", "marks", "--id", "name", "--group", "site", "--model", "softmax"]
+    search = ["--search-space", "free", "--reference", "raw", "--n-outer", 1, "--out", tmp_path / "run"]
+    done("fit", tmp_path / "t.csv", *options, *search, processes=2)
+    run = open_run(tmp_path / "run")
+    assert run.facts.rows.trusted == 36
+    assert run.facts.rows.unlabelled == 12
+    assert run.labels["id"].tolist() == [f"r{i}" for i in range(120)]
+    assert {part.name for part in run.facts.by_group} <= {"n", "s"}
+    assert load(tmp_path / "run").feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"trusted": None}, "several processes need a column that says which labels are right"),
+        ({"checked": ("c.parquet",)}, "take no files of a review"),
+        ({"kinds": {"a": "text"}}, "share a table of numbers; fit in one process, or --drop a"),
+        ({"label": "c"}, "not numbers, and several processes share a table of numbers"),
+        ({"label": "nothing"}, "'nothing'"),
+        ({"id": "site"}, "'n'"),
+        ({"kinds": {"nothing": "number"}}, "'nothing'"),
+    ],
+)
+def test_what_processes_cannot_share_is_said(tmp_path, asked, words):
+    for suffix in ("csv", "parquet"):
+        path = tmp_path / f"t.{suffix}"
+        frame = marked_table(np.random.default_rng(0))
+        frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+        source = Source(**{"train": str(path), "label": "label", "trusted": "marks", **asked})
+        with pytest.raises(ValueError, match=words):
+            read_together(source, ALONE)
 
 
 def test_processes_agree_that_a_table_is_wrong(tmp_path):
     pd.DataFrame({"x": range(9), "y": range(9), "ok": [0, 1, 0, 1, 0, 1, 0, 1, 7]}).to_csv(tmp_path / "t.csv")
 
     def said(ranks):
-        with pytest.raises(ValueError, match="holds 7; it must be true or false") as caught:
+        with pytest.raises(ValueError, match="'7' is neither yes nor no") as caught:
             read_together(Source(str(tmp_path / "t.csv"), "y", "ok"), ranks)
         return str(caught.value)
 

@@ -30,7 +30,7 @@ def run_fit(options: Mapping[str, Any], command: Sequence[str], talk: Talk) -> N
         if ranks.size > 1:
             from safegain.jobs.shared_fitting import fit_shares
 
-            run = fit_shares(request, out, ranks, verbose=talk.progress)
+            run = fit_shares(request, out, ranks, say=talk.say, verbose=talk.progress)
         else:
             run = fit_table(request, out, say=talk.say, verbose=talk.progress)
         if ranks.rank == 0:

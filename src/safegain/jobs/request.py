@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from safegain.data.files import written
-from safegain.runs.facts import Whole, told
+from safegain.runs.facts import MOST, Whole, told
 from safegain.runs.folder import FORMAT, REQUEST, RunError, check_format, read_json, read_typed, typed
 from safegain.tables import Source
 from safegain.tables.files import digest_of
@@ -21,7 +21,7 @@ class Request(msgspec.Struct, frozen=True):
     settings: Annotated[dict[str, Any], told("arguments of the estimator, as the command line takes them")]
     seed: Whole
     image_features: str
-    processes: Annotated[int, Meta(ge=1, le=2**31, description="that share the fit")]
+    processes: Annotated[int, Meta(ge=1, le=MOST, description="that share the fit")]
     command: Annotated[list[str], told("arguments of `safegain` that ask the same from any folder")]
     files: Annotated[
         dict[str, str],

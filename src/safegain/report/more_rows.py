@@ -52,8 +52,8 @@ def _after_a_test(entry: Entry) -> str:
     odds = (ndtri(1 - delta) + ndtri(POWER)) / ndtri(1 - delta)
     needed = math.ceil(n * (room * odds) ** 2)
     return (
-        f"If the new model is really better by {number(gain)}, as seen here, roughly {_rounded(needed)} fresh trusted rows "
-        "would prove it 4 times out of 5."
+        f"If the new model is really better by {number(gain)}, as seen here, roughly {_rounded(needed)} fresh trusted "
+        "rows would prove it 4 times out of 5."
     )
 
 

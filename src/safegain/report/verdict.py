@@ -105,8 +105,8 @@ def certificate_words(certificate: Certificate, numbers: bool) -> list[str]:
     )
     if certificate.asymptotic:
         scope = (
-            f"This holds approximately, and for models trained in the new way rather than for this one: each of the {n:,} "
-            "rows was judged by models that had not seen it."
+            f"This holds approximately, and for models trained in the new way rather than for this one: each of the "
+            f"{n:,} rows was judged by models that had not seen it."
         )
     lines = [f"{fooled} {scope}", evidence(weakest, numbers)]
     if len(entries) > 1:

@@ -135,7 +135,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     safe: bool | None = None
     violation: float | None = None
     margins: Annotated[dict[str, float | None] | None, told("by validation set")] = None
-    share: Annotated[float | None, told("of labels that are wrong, as estimated")] = None
+    share: Annotated[float | None, told("of the evidence in the mixture that is trained on")] = None
     fold: Whole | None = None
     seconds: float | None = None
 

@@ -1,54 +1,130 @@
-"""One process's share of a table on disk."""
+"""One process's share of a table of numbers: read as `read_problem` reads it, but for the features of Parquet files.
 
-from dataclasses import dataclass
+These stay on disk: to tell what they are, each process looks at some columns at a time, and then streams its own rows.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pyarrow import parquet
 
 from safegain.data.parquet import ParquetRows
 from safegain.data.ranks import Ranks
-from safegain.tables.bad_file import shown
+from safegain.tables.bad_file import BadFile, listed
+from safegain.tables.files import suffix_of
+from safegain.tables.formats import read_table
+from safegain.tables.kinds import Kind, find_kinds, kinds_said
+from safegain.tables.problem import Problem, read_problem
+from safegain.tables.source import Source
+from safegain.tables.table import Table
+from safegain.tables.task import Task
+
+CELLS, FEWEST = 2**25, 8  # looked at in one go: so many cells, and at least so many columns
 
 
 @dataclass(frozen=True)
 class Share:
-    X: Any
+    X: Any  # a frame, or ParquetRows
     y: np.ndarray
     trusted: np.ndarray  # bool
+    ids: np.ndarray | None
+    groups: np.ndarray | None
+    names: list[str]  # of the columns of X
+    task: Task
+    notes: tuple[str, ...]
 
 
-def read_share(table: Path, label: str, trusted: str, ranks: Ranks) -> Share:
-    """This rank's rows: a Parquet table is streamed, and only from where they lie; a CSV file is read."""
-    if not table.exists():
-        raise ValueError(f"{table}: there is no such file or folder")
-    if table.suffix == ".csv":
-        frame = pd.read_csv(table)
-        for name in (label, trusted):
-            if name not in frame:
-                raise ValueError(f"{table}: has no column {name!r}; it has {list(frame.columns)}")
-        n = len(frame)
-        _check_enough(n, table, ranks)
-        mine = frame.iloc[n * ranks.rank // ranks.size : n * (ranks.rank + 1) // ranks.size]
-        y, marks, X = mine[label].to_numpy(), mine[trusted].to_numpy(), mine.drop(columns=[label, trusted])
-    else:
-        everything = ParquetRows(table, columns=ParquetRows.names(table, but=[label, trusted]))
-        _check_enough(len(everything), table, ranks)
-        X = everything.share(ranks.rank, ranks.size)
-        y, marks = X.column(label), X.column(trusted)
-    return Share(X, y, _marks(marks, table, trusted))
-
-
-def _check_enough(n: int, table: Path, ranks: Ranks) -> None:
+def read_share(source: Source, ranks: Ranks) -> Share:
+    """This rank's rows. What is wrong with the others is found here too: every rank reads labels and marks of all."""
+    _check_wanted(source)
+    path = Path(source.train)
+    on_disk = path.is_dir() or suffix_of(path) == ".parquet"
+    problem, kinds = _from_parquet(source, path) if on_disk else (read_problem(source), None)
+    kinds = problem.kinds if kinds is None else kinds
+    _check_numbers(path, kinds)
+    n = len(problem.y)
     if n < ranks.size:
-        raise ValueError(f"{table}: has {n} rows for {ranks.size} processes; each needs some: start fewer")
+        raise BadFile(f"{path}: has {n} rows for {ranks.size} processes; each needs some: start fewer")
+    mine = slice(n * ranks.rank // ranks.size, n * (ranks.rank + 1) // ranks.size)
+    X = ParquetRows(path, columns=list(kinds)).share(ranks.rank, ranks.size) if on_disk else _frame(problem.table, mine)
+    assert problem.trusted is not None  # a column says which
+    return Share(
+        X,
+        problem.y[mine],
+        problem.trusted[mine],
+        None if problem.ids is None else problem.ids[mine],
+        None if problem.groups is None else problem.groups[mine],
+        list(X.columns),
+        problem.task,
+        problem.notes,
+    )
 
 
-def _marks(marks: np.ndarray, table: Path, name: str) -> np.ndarray:
-    """A mask; what is neither true nor false is not guessed at."""
-    odd = [mark for mark in pd.unique(pd.Series(marks)) if pd.isna(mark) or mark not in (0, 1)]
-    if odd:
-        found = "nothing in some rows" if pd.isna(odd[0]) else shown(pd.Series(odd).tolist()[0])
-        raise ValueError(f"{table}: column {name!r} holds {found}; it must be true or false, or 1 or 0, in every row")
-    return marks.astype(bool)
+def _check_wanted(source: Source) -> None:
+    """Rows of several files would have to be joined in one process."""
+    alone = "fit in one process, or"
+    if source.checked:
+        raise ValueError(f"checked: several processes take no files of a review; {alone} add its labels to the table")
+    if source.trusted is None or os.path.isfile(source.trusted) or any(Path(source.trusted).glob("*.parquet")):
+        raise ValueError(f"trusted: several processes need a column that says which labels are right; {alone} add one")
+    if other := [name for name, kind in source.kinds.items() if kind != "number"]:
+        raise ValueError(f"kinds: several processes share a table of numbers; {alone} --drop {other[0]}")
+
+
+def _check_numbers(path: Path, kinds: dict[str, Kind]) -> None:
+    if other := [name for name, kind in kinds.items() if kind not in ("number", "array")]:
+        raise BadFile(
+            f"{path}: {listed(other, 5)}: not numbers, and several processes share a table of numbers; leave such "
+            "columns out by --drop, or fit in one process"
+        )
+
+
+def _from_parquet(source: Source, path: Path) -> tuple[Problem, dict[str, Kind]]:
+    """Labels, marks, ids and groups of all rows, and the kinds of all columns, with few of them in memory at a time."""
+    first, *others = _some_columns(source, path)
+    later = {name for names in others for name in names}
+    kinds = {name: kind for name, kind in source.kinds.items() if name not in later}
+    problem = read_problem(replace(source, kinds=kinds, drop=(*source.drop, *later)))
+    found, notes = dict(problem.kinds), list(problem.notes[:-1])  # the last one says what the columns are
+    everything = {*source.drop, *later, *first, *_roles(source)}
+    for names in others:
+        table = read_table(path, drop=everything - {*names})
+        more, left_out = find_kinds(table, {name: kind for name, kind in source.kinds.items() if name in names})
+        found |= more
+        notes += left_out
+    problem = replace(problem, table=problem.table.without(problem.kinds), notes=(*notes, kinds_said(found)))
+    return problem, found
+
+
+def _some_columns(source: Source, path: Path) -> Iterator[Sequence[str]]:
+    """The features, some at a time; at least one lot, if it is empty."""
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    n, names = 0, list[str]()
+    for file in files:
+        try:
+            about = parquet.ParquetFile(file)
+        except (OSError, ValueError):
+            break  # `read_problem` says what is wrong with it
+        n += about.metadata.num_rows
+        names = names or [name for name in about.schema_arrow.names if name not in (*_roles(source), *source.drop)]
+    width = max(FEWEST, CELLS // max(n, 1))
+    yield from (names[i : i + width] for i in range(0, max(len(names), 1), width))
+
+
+def _roles(source: Source) -> list[str]:
+    return [name for name in (source.label, source.id, source.group, source.trusted) if name is not None]
+
+
+def _frame(table: Table, mine: slice) -> pd.DataFrame:
+    columns: dict[str, np.ndarray] = {}
+    for name, values in table.columns.items():
+        if isinstance(values, np.ndarray):
+            columns |= {f"{name}[{i}]": values[mine, i] for i in range(values.shape[1])}
+        else:
+            columns[name] = values[mine].to_numpy().astype(np.float64)
+    return pd.DataFrame(columns)
