@@ -30,6 +30,7 @@ check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: .venv/installed
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'

@@ -10,10 +10,10 @@ import numpy as np
 
 from safegain.cli.talk import Talk
 from safegain.data.files import written
+from safegain.data.kinds import Kind
 from safegain.runs.folder import Run, RunError, open_run
 from safegain.runs.words import judged, label_text
 from safegain.tables import BadFile, Table, print_table, read_rows, write_table
-from safegain.tables.kinds import Kind
 from safegain.tables.label_studio import to_tasks
 
 ON_SCREEN = 20

@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from safegain.data.kinds import KINDS, Kind
 from safegain.encoding.block import Block
 from safegain.encoding.categories import Category
 from safegain.encoding.columns import Values, column_of, n_rows
 from safegain.encoding.images import Patches, Pixels, fit_pictures
 from safegain.encoding.numbers import Array, Number
 from safegain.encoding.texts import Text
-from safegain.tables.kinds import KINDS, Kind
 
 IMAGE_FEATURES = ("auto", "patches", "pixels")
 BLOCKS: dict[str, type[Block]] = {kind.__name__: kind for kind in (Number, Category, Text, Array, Pixels, Patches)}

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct
 
+from safegain.data.kinds import Kind
 from safegain.search.references import Reference
-from safegain.tables.kinds import Kind
 
 MOST = 2**63 - 1
 Whole = Annotated[int, Meta(ge=-MOST, le=MOST)]

@@ -16,6 +16,7 @@ from safetensors import numpy as safetensors
 from sklearn.utils.validation import check_is_fitted
 
 from safegain.data.files import written
+from safegain.data.kinds import Kind
 from safegain.data.ranks import ALONE, Ranks
 from safegain.estimators.record import Record
 from safegain.estimators.rows import rows_of
@@ -26,7 +27,6 @@ from safegain.runs.label_table import suspected, write_labels
 from safegain.runs.model_state import Arrays, models_to_state
 from safegain.runs.objects import parameters_to_json, to_json
 from safegain.search.references import NEW
-from safegain.tables.kinds import Kind
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,15 @@
 """What a column is to a model: a number, a category, a text, a picture, or an array of numbers."""
 
 from collections.abc import Mapping
-from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from safegain.data.kinds import KINDS, Kind
 from safegain.tables.bad_file import BadFile, listed, printable
 from safegain.tables.cells import are_codes, as_numbers, is_text, not_a_number, not_numbers
 from safegain.tables.table import Table, Values
-
-Kind = Literal["number", "category", "text", "image", "array"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _PLURALS: dict[Kind, str] = {
     "number": "numbers",

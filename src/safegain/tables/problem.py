@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from safegain.data.kinds import Kind
 from safegain.tables.bad_file import BadFile, listed, no_column, shown
 from safegain.tables.cells import is_text
 from safegain.tables.formats import read_table
-from safegain.tables.kinds import Kind, find_kinds, kinds_said
+from safegain.tables.kinds import find_kinds, kinds_said
 from safegain.tables.roles import (
     CHECKED_ID,
     ROW,

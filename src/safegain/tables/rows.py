@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from safegain.data.kinds import Kind
 from safegain.tables.bad_file import BadFile, listed
 from safegain.tables.formats import read_table
-from safegain.tables.kinds import Kind, as_kind
+from safegain.tables.kinds import as_kind
 from safegain.tables.roles import check_columns, groups_in, ids_in
 from safegain.tables.table import Table
 from safegain.tables.task import LabelForm, Task, check_classes, find_form, form_of, labels_in, missing_in

@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 from pyarrow import parquet
 
+from safegain.data.kinds import Kind
 from safegain.data.parquet import ParquetRows
 from safegain.data.ranks import Ranks
 from safegain.tables.bad_file import BadFile, listed
 from safegain.tables.files import suffix_of
 from safegain.tables.formats import read_table
-from safegain.tables.kinds import Kind, find_kinds, kinds_said
+from safegain.tables.kinds import find_kinds, kinds_said
 from safegain.tables.problem import Problem, read_problem
 from safegain.tables.source import Source
 from safegain.tables.table import Table

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self, get_args
 
-from safegain.tables.kinds import KINDS, Kind
+from safegain.data.kinds import KINDS, Kind
 from safegain.tables.task import Task
 
 
