@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from safegain.bilevel.measures import MEASURES, calibrated_log_loss
+from safegain.bilevel.measures import MEASURES
+from safegain.search.contest import calibrated_log_loss
 
 
 def test_measures_against_scikit_learn():

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from safegain.data.one_hot import one_hot
+from safegain.data.labels import one_hot
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bool])

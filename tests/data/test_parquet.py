@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from safegain import ParquetRows, PGSRegressor
-from safegain.data.design import column_scale
+from safegain.data.inputs import column_scale
 from tests.data.streamed import D, N, regressor, same
 
 

@@ -11,12 +11,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from safegain.bilevel.models import TwoLayer
-from safegain.data.checks import check_trained_on, unchanged_on_failure
 from safegain.data.inputs import Inputs, Rows, fit_inputs
 from safegain.data.labels import Labels, classification_labels, regression_labels
-from safegain.data.splits import drawn_from, rank_rows, trusted_rows
+from safegain.data.splits import check_trained_on, drawn_from, rank_rows, trusted_rows
+from safegain.estimators.base import unchanged_on_failure
 from safegain.estimators.rows import check_rows
-from safegain.learners.recipe import GAIN, CrossEntropy, DropoutNetwork, Material, Objective, Recipe, train
+from safegain.learners.recipe import GAIN, RECIPE, CrossEntropy, DropoutNetwork, Material, Objective, Recipe, train
 
 VALIDATION_FRACTION = 0.2  # of the labelled rows, taken as trusted where none is named
 
@@ -129,7 +129,7 @@ class NetworkClassifier(MethodClassifier):
         generator = torch.Generator().manual_seed(random.randint(2**31))
         self.inputs_ = fit_inputs(weak.rows[~weak.held], model="network", scaling="auto")
         material = to_material(weak, self.inputs_)
-        recipe = self.recipe or Recipe()
+        recipe = self.recipe or RECIPE
         network = fresh(material, self.n_hidden, recipe, generator)
         self.fitted_ = train(self._objective(network, material, generator), recipe)
 

@@ -14,7 +14,7 @@ import torch
 from safegain.baselines.base import WeakData, fresh, to_material
 from safegain.baselines.correction import CorrectingClassifier
 from safegain.data.inputs import fit_inputs
-from safegain.learners.recipe import CrossEntropy, Material, Recipe, train
+from safegain.learners.recipe import RECIPE, CrossEntropy, Material, Recipe, train
 
 N_FOLDS = 5  # cleanlab's own default
 
@@ -37,7 +37,7 @@ class CleanlabClassifier(CorrectingClassifier):
             bare = int(np.flatnonzero(~weak.labels.labelled)[0])
             raise ValueError(f"y: row {bare} has no label, and cleanlab judges labels; drop such rows")
         inputs = fit_inputs(weak.rows[~weak.held], model="network", scaling="auto")
-        probabilities = cross_fitted(to_material(weak, inputs), self.n_hidden, self.recipe or Recipe(), random)
+        probabilities = cross_fitted(to_material(weak, inputs), self.n_hidden, self.recipe or RECIPE, random)
         doubted, numbers = ~weak.trusted, weak.labels.numbers.copy()
         probabilities = probabilities[doubted[~weak.held]]
         # CleanLearning would do the same with these probabilities, but seeds numpy's global generator.

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from safegain.baselines.base import NetworkClassifier, fresh
 from safegain.baselines.noise_layer import corrected_loss, smoothed_identity
-from safegain.learners.recipe import CrossEntropy, DropoutNetwork, Material, Objective, Recipe, train
+from safegain.learners.recipe import RECIPE, CrossEntropy, DropoutNetwork, Material, Objective, train
 
 
 class WeakLoss(CrossEntropy):
@@ -44,7 +44,7 @@ class GoldLossCorrection(NetworkClassifier):
     """Two trainings: one for the transition matrix, one behind it."""
 
     def _objective(self, network: DropoutNetwork, material: Material, generator: torch.Generator) -> Objective:
-        recipe = self.recipe or Recipe()
+        recipe = self.recipe or RECIPE
         # Stopped on true labels it would be the look that has learned least of the noise: it runs to its end.
         unwatched = replace(material, X_held=material.X_held[:0], y_held=material.y_held[:0])
         start = fresh(material, self.n_hidden, recipe, generator)

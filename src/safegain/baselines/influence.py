@@ -26,7 +26,7 @@ from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import Linear
 from safegain.bilevel.solvers import Newton, Solution
 from safegain.data.inputs import Inputs, fit_inputs
-from safegain.data.one_hot import one_hot
+from safegain.data.labels import one_hot
 from safegain.learners.recipe import Recipe
 
 SHARES = np.arange(15) / 20  # of the weak rows, to be corrected

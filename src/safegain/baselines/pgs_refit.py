@@ -16,14 +16,14 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from safegain.baselines.base import NetworkClassifier, WeakData, fresh, seed_of, to_material
-from safegain.bilevel.measures import calibrated_log_loss
 from safegain.bilevel.search_space import Point
 from safegain.bilevel.solvers import Descent
 from safegain.bilevel.update_rules import GradientDescent
-from safegain.data.one_hot import one_hot
+from safegain.data.labels import one_hot
 from safegain.estimators import PGSClassifier
 from safegain.learners.network import Network
-from safegain.learners.recipe import DropoutNetwork, Material, Objective, Recipe, train
+from safegain.learners.recipe import RECIPE, DropoutNetwork, Material, Objective, Recipe, train
+from safegain.search.contest import calibrated_log_loss
 from safegain.search.free import Free
 
 POWERS = (1, 2)  # of the weights; a search of few steps tells rows apart but does not push weights to 0 and 1
@@ -105,7 +105,7 @@ class PGSRefit(NetworkClassifier):
         The rule of PGS's own selection (docs/decisions/0005): mistakes are few and coarse, log-loss at the best
         temperature takes every row into account and does not mind how sure a network is.
         """
-        recipe = self.recipe or Recipe()
+        recipe = self.recipe or RECIPE
         allowed, least = judged(self.fitted_, material)
         for weights, targets in candidates(material, last):
             start = fresh(material, self.n_hidden, recipe, generator)

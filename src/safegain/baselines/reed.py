@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
 from safegain.baselines.base import NetworkClassifier
-from safegain.data.one_hot import one_hot
+from safegain.data.labels import one_hot
 from safegain.learners.recipe import DropoutNetwork, Material, Objective, Recipe
 
 BETAS = {"soft": 0.95, "hard": 0.8}  # the best ones of the paper

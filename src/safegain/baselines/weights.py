@@ -19,7 +19,7 @@ from torch.nn.utils import skip_init
 from safegain.baselines.base import NetworkClassifier
 from safegain.bilevel.losses import CrossEntropy
 from safegain.bilevel.models import TwoLayer
-from safegain.data.one_hot import one_hot
+from safegain.data.labels import one_hot
 from safegain.learners.recipe import DropoutNetwork, Material, Objective, Recipe, draw
 
 LOSS = CrossEntropy()

@@ -8,7 +8,6 @@ Each is differentiable in the outputs z, because the search follows its gradient
 label's unit that the measure carries, so that a loss on standardised labels can be told in the user's units.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -57,26 +56,6 @@ MEASURES = {
         Measure("absolute_error", False, _absolute_error, unit=1),
     )
 }
-
-
-def calibrated_log_losses(z: Tensor, y: Tensor) -> Tensor:
-    """Log-loss of each row's logits at the best temperature: min over s > 0 of the mean of logsumexp(s z) - s z_y.
-
-    It compares what models know and not how sure they are of it. The mean is convex in s, so its derivative, the mean
-    of E_p[z] - z_y, is bisected.
-    """
-    z = z.double()
-    hit = z.gather(1, y[:, None])[:, 0]
-    low, high = -7.0, 7.0  # log s
-    for _ in range(40):
-        middle = (low + high) / 2
-        slope = ((torch.softmax(math.exp(middle) * z, dim=1) * z).sum(dim=1) - hit).mean()
-        low, high = (low, middle) if slope > 0 else (middle, high)
-    return _log_loss(math.exp((low + high) / 2) * z, y)
-
-
-def calibrated_log_loss(z: Tensor, y: Tensor) -> float:
-    return float(calibrated_log_losses(z, y).mean())
 
 
 def task_measure(classifies: bool) -> Measure:

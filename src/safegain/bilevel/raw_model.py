@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from safegain.bilevel.search_space import Point
-from safegain.data.one_hot import one_hot
+from safegain.data.labels import one_hot
 
 
 def raw_point(y: Tensor, n_classes: int | None, dtype: torch.dtype) -> Point:

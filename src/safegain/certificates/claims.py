@@ -78,11 +78,6 @@ class Claims(Settings):
             )
         return aside
 
-    @classmethod
-    def of(cls, certificate: "float | Claims | None") -> "Claims | None":
-        """What an estimator's argument `certificate` says; a number is delta."""
-        return certificate if certificate is None or isinstance(certificate, Claims) else cls(certificate)
-
     def arguments(self) -> dict[str, Any]:
         """What `safegain.certify` is called with."""
         names = ("delta", "tolerance", "measures", "per_class", "priors", "clip")

@@ -17,8 +17,8 @@ from safegain.certificates.bounded_losses import BoundedLoss, bounded_losses
 from safegain.certificates.certificate import SIGN_TEST, Certificate, Entry
 from safegain.certificates.power import check_share
 from safegain.certificates.sign_test import gain_lower_bound, sign_test, tolerance_test
-from safegain.data.checks import check_groups
 from safegain.data.labels import as_array
+from safegain.data.splits import check_groups
 
 
 def certify(

@@ -13,10 +13,8 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from safegain.data.ranks import ALONE, Ranks, float64
-from safegain.data.rows import ArrayRows, RowSource, as_source, as_tensor
+from safegain.data.rows import BLOCK_ROWS, ArrayRows, RowSource, as_source, tensor_blocks
 
-BLOCK_ROWS = 2048  # 100 columns of them stay in a core's own cache between two products
 KEEP_BYTES = 2**26  # a standardised matrix up to this size is made once and kept
 
 
@@ -92,14 +90,14 @@ class DenseDesign(Design):
         n = len(self)
         if self._whole is None and n * self.n_columns * 8 <= KEEP_BYTES:
             whole = torch.empty(n, self.n_columns, dtype=torch.float64)
-            for rows, block in _blocks(self.source):
+            for rows, block in tensor_blocks(self.source):
                 self._centre(block, whole[rows])
             self._whole = whole
         if self._whole is not None:
             yield slice(0, n), self._whole
             return
         buffer = torch.empty(BLOCK_ROWS, self.n_columns, dtype=torch.float64)
-        for rows, block in _blocks(self.source):
+        for rows, block in tensor_blocks(self.source):
             yield rows, self._centre(block, buffer[: len(block)])
 
     def matmul(self, B: Tensor) -> Tensor:
@@ -188,33 +186,3 @@ class SparseDesign(Design):
         body = torch.from_numpy((self.X.T @ weighted).toarray()) * inverse[:, None] * inverse
         side = torch.from_numpy(np.asarray(self.X.T @ weight.numpy())) * inverse
         return torch.cat([torch.cat([body, side[:, None]], dim=1), torch.cat([side, weight.sum()[None]])[None]])
-
-
-def column_scale(X: Tensor | RowSource | scipy.sparse.csr_array, ranks: Ranks = ALONE) -> tuple[Tensor, Tensor]:
-    """Mean and scale of every column: standard deviation, or root mean square about 0 for sparse rows.
-
-    Two passes in blocks, so that a column of mean 1e12 and standard deviation 1 keeps its digits. A constant
-    column has scale 0. Rows are those of all ranks.
-    """
-    n, d = X.shape
-    n_rows = float(ranks.sum(float64(n)))
-    mean, square = torch.zeros(2, d, dtype=torch.float64)
-    if isinstance(X, Tensor | RowSource):
-        source = as_source(X)
-        for _, block in _blocks(source):
-            mean += block.sum(dim=0, dtype=torch.float64)
-        mean = ranks.sum(mean) / n_rows
-        for _, block in _blocks(source):
-            square += (block - mean).square_().sum(dim=0)
-    else:
-        square = torch.from_numpy(np.bincount(X.indices, X.data.astype(np.float64) ** 2, minlength=d))
-    scale = (ranks.sum(square) / n_rows).sqrt()
-    # Rounding leaves a constant column of size 1e12 a deviation of about 1e-4: relative to its mean, nothing.
-    return mean, torch.where(scale > 1e-12 * mean.abs(), scale, torch.zeros_like(scale))
-
-
-def _blocks(source: RowSource) -> Iterator[tuple[slice, Tensor]]:
-    start = 0
-    for block in source.blocks(BLOCK_ROWS):
-        yield slice(start, start + len(block)), as_tensor(block)
-        start += len(block)

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from safegain.data.any_rows import AnyRows
-from safegain.data.design import DenseDesign, Design, SparseDesign, column_scale
-from safegain.data.ranks import ALONE, Ranks
-from safegain.data.rows import ArrayRows, Joined, RowSource, StreamedRows, as_source, as_tensor
+from safegain.data.design import DenseDesign, Design, SparseDesign
+from safegain.data.ranks import ALONE, Ranks, float64
+from safegain.data.rows import ArrayRows, Joined, RowSource, StreamedRows, as_source, as_tensor, tensor_blocks
 
 Rows = Any  # an ndarray, a RowSource, or a scipy.sparse.csr_array, which has no type of its own
 
@@ -91,6 +91,29 @@ def fit_inputs(X: Rows, *, model: str, scaling: str, ranks: Ranks = ALONE) -> In
     if model == "network":
         scale = scale * (max(len(varying), 1) ** 0.5 / PACE)  # rows of mean square norm PACE^2
     return Inputs(linear, dtype, mean, scale)
+
+
+def column_scale(X: Tensor | RowSource | scipy.sparse.csr_array, ranks: Ranks = ALONE) -> tuple[Tensor, Tensor]:
+    """Mean and scale of every column: standard deviation, or root mean square about 0 for sparse rows.
+
+    Two passes in blocks, so that a column of mean 1e12 and standard deviation 1 keeps its digits. A constant
+    column has scale 0. Rows are those of all ranks.
+    """
+    n, d = X.shape
+    n_rows = float(ranks.sum(float64(n)))
+    mean, square = torch.zeros(2, d, dtype=torch.float64)
+    if isinstance(X, Tensor | RowSource):
+        source = as_source(X)
+        for _, block in tensor_blocks(source):
+            mean += block.sum(dim=0, dtype=torch.float64)
+        mean = ranks.sum(mean) / n_rows
+        for _, block in tensor_blocks(source):
+            square += (block - mean).square_().sum(dim=0)
+    else:
+        square = torch.from_numpy(np.bincount(X.indices, X.data.astype(np.float64) ** 2, minlength=d))
+    scale = (ranks.sum(square) / n_rows).sqrt()
+    # Rounding leaves a constant column of size 1e12 a deviation of about 1e-4: relative to its mean, nothing.
+    return mean, torch.where(scale > 1e-12 * mean.abs(), scale, torch.zeros_like(scale))
 
 
 def join_rows(parts: Sequence[Rows], *, streamed: bool = False) -> Rows:

@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from torch import Tensor
 
 from safegain.data.ranks import ALONE, Ranks, float64
 
@@ -61,6 +62,32 @@ class Labels:
     def in_own_units(self) -> "Labels":
         """Numbers as the user wrote them, not standardised."""
         return replace(self, mean=0.0, scale=1.0)
+
+
+@dataclass(frozen=True)
+class ClassLabels:
+    """Class numbers as tensors: a row is trusted, or weak with a label, or weak without one (y = -1)."""
+
+    y: Tensor  # (n,)
+    trusted: Tensor  # (n,) bool
+    n_classes: int
+
+    @property
+    def labelled(self) -> Tensor:
+        return self.y >= 0
+
+    @property
+    def one_hot(self) -> Tensor:
+        return one_hot(self.y, self.n_classes, torch.float32)
+
+    def __getitem__(self, rows: np.ndarray | Tensor) -> "ClassLabels":
+        return ClassLabels(self.y[rows], self.trusted[rows], self.n_classes)
+
+
+def one_hot(y: Tensor, n_classes: int, dtype: torch.dtype) -> Tensor:
+    """A one at the class of each row, and zeros alone where there is no label (y = -1)  # (n, k)"""
+    Q = torch.zeros(len(y), n_classes, dtype=dtype)
+    return Q.scatter_(1, y.clamp(min=0)[:, None], (y >= 0).to(dtype)[:, None])
 
 
 def classification_labels(y: Any, ranks: Ranks = ALONE) -> Labels:

@@ -17,6 +17,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
+BLOCK_ROWS = 2048  # 100 columns of them stay in a core's own cache between two products
+
 MAPPED_BYTES = 2**25  # of a memory-mapped file that may stay in this process's memory after they were read
 
 NETWORK_ROWS = 1024  # that a network sees at a time where it passes over all rows
@@ -242,3 +244,11 @@ def _file_behind(X: np.ndarray) -> mmap.mmap | None:
     if not isinstance(root, np.memmap) or root.mode == "c" or not isinstance(root.base, mmap.mmap):
         return None
     return root.base if hasattr(mmap, "MADV_DONTNEED") else None
+
+
+def tensor_blocks(source: RowSource) -> Iterator[tuple[slice, Tensor]]:
+    """Blocks of rows in order, each with the place of its rows."""
+    start = 0
+    for block in source.blocks(BLOCK_ROWS):
+        yield slice(start, start + len(block)), as_tensor(block)
+        start += len(block)

@@ -1,9 +1,10 @@
 """What both estimators share: scikit-learn's conventions around one `search.run`."""
 
 from abc import ABC, abstractmethod
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -11,28 +12,28 @@ import torch
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from safegain.certificates.certificate import Certificate
-from safegain.certificates.claims import Claims
-from safegain.certificates.comparison import certify
 from safegain.data.checkpoint import Checkpoint, opened_checkpoint
-from safegain.data.checks import check_groups, check_trained_on, unchanged_on_failure
 from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
 from safegain.data.parts import Masks, parted
 from safegain.data.ranks import Ranks, current_ranks
-from safegain.data.splits import drawn_from, everywhere, rank_rows, trusted_rows
+from safegain.data.rows import RowSource
+from safegain.data.splits import check_groups, check_trained_on, drawn_from, everywhere, rank_rows, trusted_rows
 from safegain.data.storage import Storage
 from safegain.estimators.fingerprint import name_of_run
 from safegain.estimators.issues import Alternatives, issues
-from safegain.estimators.parameters import Parameters
+from safegain.estimators.parameters import Parameters, claims_of, search_of
 from safegain.estimators.progress import ProgressBar
 from safegain.estimators.record import Record
 from safegain.estimators.rows import rows_for, rows_of
 from safegain.learners.base import Learner
 from safegain.learners.wrapped import Wrapped
-from safegain.search.names import search_of
 from safegain.search.outcome import Choice, Comparison, Outcome
 from safegain.search.problem import Problem
+
+if TYPE_CHECKING:
+    from safegain.certificates.certificate import Certificate
+    from safegain.certificates.claims import Claims
 
 
 class PGS(Parameters, ABC):
@@ -65,14 +66,17 @@ class PGS(Parameters, ABC):
             ranks, learner, search = current_ranks(), self._learner, search_of(self.search)
             search.check_learner(learner, classifies=self._classifies, n_processes=ranks.size)
             random = ranks.gather(check_random_state(self.random_state))[0]
-            rows = search.check_rows(learner, rows_for(learner, self, X, reset=True))
+            rows = rows_for(learner, self, X, reset=True)
+            if isinstance(rows, RowSource | np.memmap):
+                rows = search.check_source(learner, rows)
             labels = self._labels_of(y, ranks)
             if len(labels) != rows.shape[0]:
                 raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
             groups = check_groups(groups, len(labels))
             settings = {**self.get_params(deep=False), "model": learner, "search": search}
             name_run = partial(name_of_run, settings, rows, labels, trusted, groups)
-            with opened_checkpoint(self.checkpoint, name_run, random, ranks) as kept:
+            opened = partial(opened_checkpoint, self.checkpoint, name_run, random, ranks)
+            with nullcontext() if self.checkpoint is None else opened() as kept:
                 random = random if kept is None else kept.random_state
                 masks = self._masks(trusted, labels, groups, search.held_out, random)
                 self._learn(rows, labels, masks, groups, random, kept)
@@ -89,8 +93,9 @@ class PGS(Parameters, ABC):
         random: np.random.RandomState,
     ) -> Masks:
         mask = trusted_rows(trusted, labels, self.validation_fraction, random)
-        claims = Claims.of(self.certificate)
-        aside = np.zeros_like(mask) if claims is None else claims.draw(mask, labels, groups, random)
+        aside = np.zeros_like(mask)
+        if self.certificate is not None:
+            aside = claims_of(self.certificate).draw(mask, labels, groups, random)
         check_trained_on(labels, mask)
         held = drawn_from(mask & ~aside, labels, groups, held_out, random, draw=rank_rows)
         return Masks(mask, held, aside)
@@ -106,7 +111,6 @@ class PGS(Parameters, ABC):
     ) -> None:
         learner, search, ranks = self._learner, search_of(self.search), labels.ranks
         labels = labels.standardised_without(masks.set_aside)
-        search.check_size(ranks.count((~masks.trusted).sum()))
         parts = parted(
             rows,
             labels if learner.standardises else labels.in_own_units(),
@@ -120,22 +124,24 @@ class PGS(Parameters, ABC):
             watch = stack.enter_context(ProgressBar()).watch if shown else None
             outcome = search.run(Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch))
         certificate = None
-        if (claims := Claims.of(self.certificate)) is not None:
-            certificate = self._certificate(claims, outcome, labels, rows, masks, groups)
+        if self.certificate is not None:
+            certificate = self._certificate(claims_of(self.certificate), outcome, labels, rows, masks, groups)
             if not certificate.certified and not outcome.fell_back:
                 outcome = outcome.fallen_back("the new model was not certified", certificate.sentence)
         self.adopt(self._record(outcome, certificate, labels, masks, search.storage))
 
     def _certificate(
         self,
-        claims: Claims,
+        claims: "Claims",
         outcome: Outcome,
         labels: Labels,
         rows: Rows,
         masks: Masks,
         groups: np.ndarray | None,
-    ) -> Certificate:
+    ) -> "Certificate":
         aside, ranks = masks.set_aside, labels.ranks
+        from safegain.certificates.comparison import certify  # most fits have no use for it
+
         clip = self._usual_clip(labels, masks.trusted & ~aside)
         return certify(
             outcome.best.model,
@@ -146,11 +152,13 @@ class PGS(Parameters, ABC):
             groups=everywhere(groups, aside, ranks) if claims.per_group and groups is not None else None,
         )
 
-    def certify(self, X: Any, y: Any, **settings: Any) -> Certificate:
+    def certify(self, X: Any, y: Any, **settings: Any) -> "Certificate":
         """Test on fresh trusted rows whether the model that predicts is not worse than its reference.
 
         Takes the arguments of `safegain.certify`, for rows that had no part in the fit.
         """
+        from safegain.certificates.comparison import certify
+
         check_is_fitted(self)
         rows = rows_of(self, X)
         return certify(self.model_, self.reference_model_, rows, y, **self._claims(settings, self.record_.clip))
@@ -158,12 +166,12 @@ class PGS(Parameters, ABC):
     def _record(
         self,
         outcome: Outcome,
-        certificate: Certificate | None,
+        certificate: "Certificate | None",
         labels: Labels,
         masks: Masks,
-        storage: Storage,
+        storage: Storage | None,
     ) -> Record:
-        weight = storage.empty(len(labels), dtype=torch.float64).numpy()
+        weight = room(storage, len(labels))
         weight[masks.trusted], weight[~masks.trusted] = 1, outcome.best.weight.numpy()
         moved, corrected = self._moved(outcome.best, weight, labels, masks.trusted, storage)
         return Record(
@@ -208,7 +216,7 @@ class PGS(Parameters, ABC):
 
     @abstractmethod
     def _moved(
-        self, best: Choice, weight: np.ndarray, labels: Labels, trusted: np.ndarray, storage: Storage
+        self, best: Choice, weight: np.ndarray, labels: Labels, trusted: np.ndarray, storage: Storage | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Distributions or shifts of all rows, and the corrected labels."""
 
@@ -242,6 +250,23 @@ class PGS(Parameters, ABC):
         if isinstance(learner, Wrapped):
             tags.input_tags = get_tags(learner.estimator).input_tags
         return tags
+
+
+def room(storage: Storage | None, *shape: int) -> np.ndarray:
+    """An array of what is learned of every row."""
+    return np.empty(shape) if storage is None else storage.empty(*shape, dtype=torch.float64).numpy()
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """A fit that fails leaves the estimator as it was."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
 
 
 def _comparison_table(comparison: Comparison, labels: Labels, masks: Masks) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from safegain.data.labels import Labels, classification_labels
 from safegain.data.ranks import Ranks
 from safegain.data.storage import Storage
-from safegain.estimators.base import PGS
+from safegain.estimators.base import PGS, room
 from safegain.estimators.docs import PARAMETERS
 from safegain.estimators.issues import Alternatives, other_classes
 from safegain.estimators.record import Record
@@ -82,11 +81,11 @@ class PGSClassifier(ClassifierMixin, PGS):
         return classification_labels(y, ranks)
 
     def _moved(
-        self, best: Choice, weight: np.ndarray, labels: Labels, trusted: np.ndarray, storage: Storage
+        self, best: Choice, weight: np.ndarray, labels: Labels, trusted: np.ndarray, storage: Storage | None
     ) -> tuple[np.ndarray, np.ndarray]:
         classes, numbers = labels.classes, labels.numbers
         assert classes is not None
-        distribution = storage.empty(len(numbers), len(classes), dtype=torch.float64).numpy()
+        distribution = room(storage, len(numbers), len(classes))
         distribution[trusted] = np.eye(len(classes))[numbers[trusted]]
         weak, Q = np.flatnonzero(~trusted), best.moved.numpy()
         for first in range(0, len(weak), BLOCK_ROWS):  # numpy would make a copy of Q in double precision

@@ -14,12 +14,12 @@ import scipy.sparse
 import torch
 
 from safegain.data.any_rows import AnyRows
-from safegain.data.checks import check_trusted
 from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
 from safegain.data.ranks import Ranks
 from safegain.data.rows import as_source
 from safegain.data.settings import Settings
+from safegain.data.splits import check_trusted
 
 DO_NOT_MATTER = {"checkpoint", "workspace", "callbacks", "verbose", "memory_budget"}  # to what a run ends with
 BLOCK_ROWS = 8192

@@ -1,23 +1,32 @@
-"""The constructor arguments of both estimators, and how scikit-learn reaches into those that are objects."""
+"""The constructor arguments of both estimators: from what a user writes to learners, searches and claims."""
 
 import os
+from functools import cache
+from importlib import import_module
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from safegain.bilevel.safeness import Safeness
-from safegain.certificates.claims import Claims
-from safegain.data.settings import changed, refusing_misplaced
+from safegain.data.settings import Settings, changed, refusing_misplaced
 from safegain.learners.base import Learner
 from safegain.learners.linear import Linear
-from safegain.learners.names import learner_of
+from safegain.learners.module import Module
+from safegain.learners.network import Network
+from safegain.learners.wrapped import Wrapped
 from safegain.search.base import Search
-from safegain.search.free import Free
-from safegain.search.names import search_of
 from safegain.search.references import BEST, REFERENCES
+
+if TYPE_CHECKING:
+    from safegain.certificates.claims import Claims
+
+LEARNERS: dict[str, Learner] = {"network": Network(), "linear": Linear()}
+SEARCHES = {"auto": "Auto", "free": "Free", "structured": "Structured"}  # found in modules of their names
+_OBJECTS = ("model", "search", "certificate")  # arguments that hold settings
 
 
 class Parameters(BaseEstimator):
@@ -27,7 +36,7 @@ class Parameters(BaseEstimator):
         "search": "no_validation",  # and search_of
         "reference": [StrOptions({BEST, *REFERENCES})],
         "safeness": [Safeness, None],
-        "certificate": [Interval(Real, 0, 1, closed="neither"), Claims, None],
+        "certificate": [Interval(Real, 0, 1, closed="neither"), Settings, None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "checkpoint": [str, os.PathLike, None],
         "verbose": ["verbose"],
@@ -42,7 +51,7 @@ class Parameters(BaseEstimator):
         search: str | Search = "auto",
         reference: str = "best",
         safeness: Safeness | None = None,
-        certificate: float | Claims | None = None,
+        certificate: "float | Claims | None" = None,
         validation_fraction: float = 0.2,
         checkpoint: str | os.PathLike | None = None,
         verbose: int = 0,
@@ -66,8 +75,7 @@ class Parameters(BaseEstimator):
     @property
     def streams(self) -> bool:
         """Whether `fit` reads rows from a file in blocks, and never has all of them in memory."""
-        learner, search = self._learner, search_of(self.search)
-        return isinstance(search, Free) and isinstance(learner, Linear)
+        return search_of(self.search).name == "free" and isinstance(self._learner, Linear)
 
     def set_params(self, **params: Any) -> Self:
         """Set arguments, and with outer__inner the settings of a search, a learner or claims, also of a named one.
@@ -87,7 +95,7 @@ class Parameters(BaseEstimator):
         if name == "search":
             return search_of(self.search)
         if name == "certificate":
-            return Claims.of(self.certificate) or Claims()
+            return claims_of(0.05 if self.certificate is None else self.certificate)
         return self.model if hasattr(self.model, "set_params") else self._learner
 
     @property
@@ -95,4 +103,52 @@ class Parameters(BaseEstimator):
         return learner_of(self.model, classifies=self._classifies)
 
 
-_OBJECTS = ("model", "search", "certificate")
+def learner_of(model: Any, *, classifies: bool) -> Learner:
+    """A name, a learner, a module, or an estimator. "auto" is a network for classes, and linear for numbers."""
+    if isinstance(model, str):
+        name = ("network" if classifies else "linear") if model == "auto" else model
+        if name not in LEARNERS:
+            raise ValueError(
+                f"model: {model!r} is not known; give one of auto, {', '.join(LEARNERS)}, a learner such as "
+                "Network(n_hidden=50), a torch.nn.Module, or a scikit-learn estimator"
+            )
+        return LEARNERS[name]
+    if isinstance(model, Learner):
+        learner = model
+    elif isinstance(model, torch.nn.Module):
+        learner = Module(model)
+    elif hasattr(model, "fit") and hasattr(model, "predict") and not isinstance(model, type):
+        learner = Wrapped(model)
+    else:
+        raise ValueError(
+            f"model: must be one of auto, {', '.join(LEARNERS)}, a learner, a torch.nn.Module or a scikit-learn "
+            f"estimator, got {model!r}"
+        )
+    learner.check_task(classifies=classifies)
+    return learner
+
+
+def search_of(search: Any) -> Search:
+    """A search, or the name of one, which is imported when it is first asked for."""
+    if isinstance(search, Search):
+        return search
+    if isinstance(search, str) and search in SEARCHES:
+        return _named_search(search)
+    raise ValueError(
+        f"search: must be one of {', '.join(SEARCHES)}, or an object such as Free(n_outer=50), got {search!r}"
+    )
+
+
+@cache
+def _named_search(name: str) -> Search:
+    return getattr(import_module(f"safegain.search.{name}"), SEARCHES[name])()
+
+
+def claims_of(certificate: "float | Claims") -> "Claims":
+    """What the argument `certificate` says; a number is delta."""
+    from safegain.certificates.claims import Claims
+
+    made = certificate if isinstance(certificate, Settings) else Claims(certificate)
+    if not isinstance(made, Claims):
+        raise ValueError(f"certificate: must be a level such as 0.05, or Claims(...), got {certificate!r}")
+    return made

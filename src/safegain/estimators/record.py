@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from safegain.certificates.certificate import Certificate
 from safegain.data.labels import Labels
-from safegain.search.verdict import SafenessReport
+from safegain.search.contest import SafenessReport
+
+if TYPE_CHECKING:
+    from safegain.certificates.certificate import Certificate
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Record:
     references: Mapping[str, Any]
     reference: str  # the name of the one that the model was compared with
     safeness: SafenessReport
-    certificate: Certificate | None
+    certificate: "Certificate | None"
     comparison: pd.DataFrame
     history: list[dict[str, Any]]
     n_iter: int

@@ -3,14 +3,13 @@
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from sklearn.base import RegressorMixin
 
 from safegain.data.labels import Labels, regression_labels
 from safegain.data.ranks import Ranks
 from safegain.data.splits import everywhere
 from safegain.data.storage import Storage
-from safegain.estimators.base import PGS
+from safegain.estimators.base import PGS, room
 from safegain.estimators.docs import PARAMETERS
 from safegain.estimators.issues import Alternatives, shifted_numbers
 from safegain.estimators.record import Record
@@ -57,10 +56,10 @@ class PGSRegressor(RegressorMixin, PGS):
         return regression_labels(y, ranks)
 
     def _moved(
-        self, best: Choice, weight: np.ndarray, labels: Labels, trusted: np.ndarray, storage: Storage
+        self, best: Choice, weight: np.ndarray, labels: Labels, trusted: np.ndarray, storage: Storage | None
     ) -> tuple[np.ndarray, np.ndarray]:
         assert best.base is not None
-        shift = storage.empty(len(labels), dtype=torch.float64).numpy()
+        shift = room(storage, len(labels))
         shift[trusted], shift[~trusted] = 0, best.moved.numpy()
         corrected = labels.given + shift
         bare = ~labels.labelled

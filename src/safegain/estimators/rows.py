@@ -11,12 +11,11 @@ from sklearn.utils.validation import validate_data
 from torch.utils.data import Dataset
 
 from safegain.data.any_rows import AnyRows
-from safegain.data.design import BLOCK_ROWS
 from safegain.data.inputs import Rows
 from safegain.data.parquet import ParquetRows
-from safegain.data.rows import ArrayRows, DatasetRows, RowSource, as_source
+from safegain.data.rows import BLOCK_ROWS, ArrayRows, DatasetRows, RowSource, as_source
+from safegain.estimators.parameters import learner_of
 from safegain.learners.base import Learner
-from safegain.learners.names import learner_of
 
 
 def rows_for(learner: Learner, estimator: Any, X: Any, *, reset: bool) -> Rows:

@@ -17,7 +17,7 @@ NOT_IN_TEXT = {"workspace": "--workspace", "callbacks": "Python"}  # settings, a
 def make_estimator(task: str, settings: Mapping[str, Any], **given: Any) -> Any:
     """An estimator whose arguments have been checked; `given` are those that a command line does not ask for."""
     from safegain import PGSClassifier, PGSRegressor
-    from safegain.search.names import search_of
+    from safegain.estimators.parameters import search_of
 
     made: dict[str, Callable[[Any], Any]] = {
         "certificate": claims_of,
@@ -45,14 +45,14 @@ def claims_of(text: str) -> Any:
 
 
 def search_from_text(text: str) -> Any:
-    from safegain.search.names import SEARCHES
+    from safegain import Auto, Free, Structured
 
     items = _items(text, "search", first="name")
     for name in items.keys() & NOT_IN_TEXT.keys():
         raise ValueError(f"search: {name} is given by {NOT_IN_TEXT[name]}")
     if "engine" in items:
         items["engine"] = engine_of(items["engine"])
-    return _named("search", SEARCHES, items)
+    return _named("search", {"auto": Auto, "free": Free, "structured": Structured}, items)
 
 
 def model_of(text: str) -> Any:

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import torch
 
 from safegain.bilevel.models import Model
 from safegain.bilevel.solvers import Solver
 from safegain.data.inputs import Inputs
 from safegain.data.parts import Parts
 from safegain.data.settings import Settings
-from safegain.learners.trained import TrainedModel
 
 SCALINGS = ("auto", "column", "common", "none")
 ALPHA = 1e-4  # of the L2 penalty alpha/2 |theta|^2
@@ -64,6 +62,3 @@ class Setup:
     model: Model
     solver: str | Solver
     alpha: float
-
-    def trained(self, theta: torch.Tensor, parts: Parts) -> TrainedModel:
-        return TrainedModel(self.inputs, self.model, theta, parts.classes, parts.mean, parts.unit)

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from safegain.bilevel.losses import CrossEntropy, SquaredError
-from safegain.data.one_hot import one_hot
+from safegain.data.labels import one_hot
 from safegain.data.ranks import Ranks
 from safegain.estimators.record import Record
 from safegain.learners.trained import TrainedModel

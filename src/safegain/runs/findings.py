@@ -19,8 +19,8 @@ from safegain.estimators.record import Record
 from safegain.runs import facts
 from safegain.runs.facts import MODELS
 from safegain.runs.folder import FORMAT
+from safegain.search.contest import SafenessReport
 from safegain.search.references import NEW
-from safegain.search.verdict import SafenessReport
 
 
 def about_software() -> dict[str, Any]:

@@ -22,7 +22,7 @@ from safegain.runs.guard import distrusting
 from safegain.runs.label_table import Learned, read_labels
 from safegain.runs.model_state import Arrays, ModuleNeeded, models_from_state
 from safegain.runs.objects import from_json
-from safegain.search.verdict import SafenessReport
+from safegain.search.contest import SafenessReport
 
 ESTIMATORS = {"classes": PGSClassifier, "numbers": PGSRegressor}
 LONGEST_TEXT = 1024  # characters of NumPy's texts, which take them in every row

@@ -26,9 +26,9 @@ from safegain.learners.linear import Linear
 from safegain.learners.network import Network
 from safegain.learners.recipe import Recipe
 from safegain.search.auto import Auto
+from safegain.search.contest import SafenessReport, SetMargin
 from safegain.search.free import Free
 from safegain.search.structured import Structured
-from safegain.search.verdict import SafenessReport, SetMargin
 
 LISTED: dict[str, Any] = {
     kind.__name__: kind

@@ -6,10 +6,8 @@ from safegain.data.settings import check, is_share, setting
 from safegain.evidence.kernel import many_rows
 from safegain.learners.base import Differentiable, Learner
 from safegain.search.base import Search
-from safegain.search.curve_road import curve_road
 from safegain.search.outcome import Outcome
 from safegain.search.problem import Problem
-from safegain.search.refit_road import refit_road
 
 
 @setting
@@ -45,6 +43,11 @@ class Auto(Search):
         return many_rows(n) and (learner.linear or learner.by_recipe(classifies=classifies))
 
     def run(self, problem: Problem) -> Outcome:
+        # Each road is imported when it is taken: together they are most of the package.
         if problem.parts.classes is None and isinstance(problem.learner, Differentiable):
+            from safegain.search.curve_road import curve_road
+
             return curve_road(problem)
+        from safegain.search.refit_road import refit_road
+
         return refit_road(problem, self.held_out)

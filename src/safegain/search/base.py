@@ -6,7 +6,7 @@ from typing import ClassVar
 from safegain.data.inputs import Rows
 from safegain.data.rows import RowSource
 from safegain.data.settings import Settings
-from safegain.data.storage import IN_MEMORY, Storage
+from safegain.data.storage import Storage
 from safegain.learners.base import Differentiable, Learner
 from safegain.search.outcome import Outcome
 from safegain.search.problem import Problem
@@ -14,12 +14,8 @@ from safegain.search.problem import Problem
 
 class Search(Settings, ABC):
     held_out: float  # share of the trusted rows that judge what is found
+    storage: Storage | None = None  # of what is learned of every row, where that is not memory
     name: ClassVar[str]
-
-    @property
-    def storage(self) -> Storage:
-        """Of what is learned of every row."""
-        return IN_MEMORY
 
     @abstractmethod
     def run(self, problem: Problem) -> Outcome: ...
@@ -28,8 +24,8 @@ class Search(Settings, ABC):
     def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int) -> None:
         """A ValueError where the search cannot work with this learner, task or number of processes."""
 
-    def check_rows(self, learner: Learner, rows: Rows) -> Rows:
-        """The rows as the search reads them; a ValueError where it cannot."""
+    def check_source(self, learner: Learner, rows: Rows) -> Rows:
+        """Rows that lie in files, as the search reads them; a ValueError where it cannot."""
         if isinstance(rows, RowSource):
             raise ValueError(
                 f"search: {self.name!r} takes rows in memory; use search='free', which streams them, or hand over an "
@@ -40,9 +36,6 @@ class Search(Settings, ABC):
     @abstractmethod
     def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
         """Whether n weak rows are only ever read in blocks, or some at a time."""
-
-    def check_size(self, n: int) -> None:
-        """A ValueError where a setting does not go with n weak rows."""
 
 
 def differentiable(search: Search, learner: Learner) -> Differentiable:

@@ -1,12 +1,16 @@
-"""How a model fares on held-out trusted rows, and when a reference gives way to it."""
+"""The contest of a new model with a reference: scores, margins on every validation set, and what to say of it.
 
-from dataclasses import dataclass
+Every sentence about an outcome is made here.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from safegain.bilevel.measures import calibrated_log_losses
-
+NO_CERTIFICATE = "This is a comparison on the rows at hand, not a certificate."
 CHANCE = 2.0  # standard errors by which a new model may seem worse than a reference that was chosen on the same rows
 
 
@@ -43,3 +47,87 @@ class Score:
             float(more.mean()) <= CHANCE * float(more.std()) / len(more) ** 0.5
             for more in (other.losses - self.losses, other.wrong.double() - self.wrong.double())
         )
+
+
+def calibrated_log_losses(z: Tensor, y: Tensor) -> Tensor:
+    """Log-loss of each row's logits at the best temperature: min over s > 0 of the mean of logsumexp(s z) - s z_y.
+
+    It compares what models know and not how sure they are of it. The mean is convex in s, so its derivative, the mean
+    of E_p[z] - z_y, is bisected.
+    """
+    z = z.double()
+    hit = z.gather(1, y[:, None])[:, 0]
+    low, high = -7.0, 7.0  # log s
+    for _ in range(40):
+        middle = (low + high) / 2
+        slope = ((torch.softmax(math.exp(middle) * z, dim=1) * z).sum(dim=1) - hit).mean()
+        low, high = (low, middle) if slope > 0 else (middle, high)
+    return _log_losses(math.exp((low + high) / 2) * z, y)
+
+
+def calibrated_log_loss(z: Tensor, y: Tensor) -> float:
+    return float(calibrated_log_losses(z, y).mean())
+
+
+def _log_losses(z: Tensor, y: Tensor) -> Tensor:
+    return torch.logsumexp(z, dim=1) - z.gather(1, y[:, None])[:, 0]
+
+
+@dataclass(frozen=True)
+class SetMargin:
+    """One validation set: the reference's loss, the returned model's, and what was gained."""
+
+    name: str
+    raw_loss: float
+    new_loss: float
+    margin: float
+
+    @classmethod
+    def between(cls, name: str, old: float, new: float) -> "SetMargin":
+        return cls(name, old, new, old - new)
+
+
+@dataclass(frozen=True)
+class SafenessReport:
+    """How the returned model compares with its reference on every validation set, and what that means."""
+
+    fell_back: bool
+    step: int | None
+    sets: tuple[SetMargin, ...]
+    status: str
+
+    def fallen_back(self, status: str) -> "SafenessReport":
+        """The same sets with the reference in the place of the new model."""
+        sets = tuple(replace(each, new_loss=each.raw_loss, margin=0.0) for each in self.sets)
+        return SafenessReport(True, None, sets, status)
+
+    def __str__(self) -> str:
+        width = max((len(s.name) for s in self.sets), default=0)
+        rows = [
+            f"  {s.name:<{width}}  raw {s.raw_loss:.4g}  new {s.new_loss:.4g}  margin {s.margin:+.4g}"
+            for s in self.sets
+        ]
+        return "\n".join([self.status, *rows])
+
+
+def safe(claim: str) -> str:
+    return f"Safe: {claim}. {NO_CERTIFICATE}"
+
+
+def fell_back(reason: str, reference: str, more: str = "") -> str:
+    return " ".join(filter(None, [f"Fell back: {reason}, so this is {trained_on(reference)}.", more]))
+
+
+def trained_on(reference: str) -> str:
+    return f"the reference, trained on {reference} rows"
+
+
+def better(new: float, old: float, reference: str) -> str:
+    """Of a new model that its reference gave way to."""
+    return f"{'better than' if new < old else 'not worse, chance aside, than'} {trained_on(reference)}"
+
+
+def worse_on(sets: Sequence[SetMargin]) -> str | None:
+    """The names of the sets on which the new model lost; None if it lost on none."""
+    lost = [each.name for each in sets if each.margin < 0]
+    return f"the new model was worse on {', '.join(lost)}" if lost else None

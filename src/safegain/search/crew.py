@@ -6,21 +6,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.data.class_labels import ClassLabels
 from safegain.data.inputs import Rows, join_rows
+from safegain.data.labels import ClassLabels
 from safegain.data.parts import Parts
 from safegain.data.stages import Stages
 from safegain.evidence.kernel import many_rows
 from safegain.evidence.numeric_rows import numeric_rows
 from safegain.learners.base import Differentiable
 from safegain.learners.network import Network
-from safegain.learners.recipe import Recipe
+from safegain.learners.recipe import RECIPE
 from safegain.learners.wrapped import Wrapped
-from safegain.search.arrangement import Arrangement, numbers
 from safegain.search.estimator_trainer import EstimatorTrainer
-from safegain.search.heads import ClassHead, Head, NumberHead
+from safegain.search.heads import Arrangement, ClassHead, Head, NumberHead, numbers
 from safegain.search.problem import Problem
-from safegain.search.references import rivals
+from safegain.search.references import BEST, REFERENCES
 from safegain.search.trainers import RecipeTrainer, SolverTrainer, Trainer
 
 REFITS = ("refit", "last-refit")
@@ -29,6 +28,7 @@ REFITS = ("refit", "last-refit")
 @dataclass(frozen=True)
 class Crew:
     trainer: Trainer
+    rivals: tuple[str, ...]  # the references that a new model must not be worse than
     evidence_rows: Rows  # all rows, as the evidence takes them
     y: Tensor  # (n,) class numbers, or labels as the user writes them
     rows: Arrangement
@@ -63,10 +63,10 @@ def _for_model(problem: Problem, learner: Differentiable) -> Crew:
     trainer: Trainer
     if by_recipe:
         assert isinstance(learner, Network)
-        trainer = RecipeTrainer(setup, parts, setup.inputs.rows(X), labels, learner.recipe or Recipe(), generator)
+        trainer = RecipeTrainer(setup, parts, setup.inputs.rows(X), labels, learner.recipe or RECIPE, generator)
     else:
         trainer = SolverTrainer.of(setup, parts, X, labels, generator, random.randint(2**31))
-    return Crew(trainer, X, y, rows, _stages(problem, trainer, ClassHead, generator))
+    return Crew(trainer, _rivals(problem), X, y, rows, _stages(problem, trainer, ClassHead, generator))
 
 
 def _for_estimator(problem: Problem, learner: Wrapped) -> Crew:
@@ -81,7 +81,7 @@ def _for_estimator(problem: Problem, learner: Wrapped) -> Crew:
     weak = numbers(rows.labelled & rows.weak).numpy()
     evidence_rows = numeric_rows(X.taken(), learner, weak, given[weak])
     stages = _stages(problem, trainer, NumberHead if parts.classes is None else ClassHead, torch.Generator())
-    return Crew(trainer, evidence_rows, y, rows, stages)
+    return Crew(trainer, _rivals(problem), evidence_rows, y, rows, stages)
 
 
 def _all_rows(parts: Parts, *, streamed: bool) -> Rows:
@@ -93,5 +93,9 @@ def _below_each_other(parts: Parts) -> Tensor:
 
 
 def _stages(problem: Problem, trainer: Trainer, head: type[Head], generator: torch.Generator) -> Stages:
-    n = len(trainer.references(rivals(problem.reference))) + len(head.stages) + len(REFITS)
+    n = len(trainer.references(_rivals(problem))) + len(head.stages) + len(REFITS)
     return Stages(n, problem.random, generator, problem.checkpoint, problem.watch)
+
+
+def _rivals(problem: Problem) -> tuple[str, ...]:
+    return REFERENCES if problem.reference == BEST else (problem.reference,)

@@ -10,7 +10,7 @@ kept is the mean of the folds' curves. Where it is a descent there is one fold, 
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -32,12 +32,13 @@ from safegain.data.parts import Parts
 from safegain.data.stages import Stages
 from safegain.evidence.residuals import ResidualEvidence, Stack, residual_evidence, stack_rows
 from safegain.learners.base import Differentiable
+from safegain.search.contest import SafenessReport, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.judges import judges
 from safegain.search.outcome import Choice, Comparison, Outcome
 from safegain.search.problem import Problem
 from safegain.search.references import BEST, NEW, REFERENCES
 from safegain.search.residual_space import Curve, OnCurve, ResidualCurve
-from safegain.search.verdict import SafenessReport, SetMargin, better, fell_back, safe, worse_on
+from safegain.search.trainers import trained_model
 
 LATER_STAGES = ("evidence", "references", "refit")  # after the folds
 FOLDS = 5  # of the trusted rows, for the comparison
@@ -77,8 +78,9 @@ def curve_road(problem: Problem) -> Outcome:
     stages = Stages(len(folds) + len(LATER_STAGES), random, generator, problem.checkpoint, problem.watch)
     losses, curves, history = _cross_validated(stack, engine, folds, stages)
     everyone = torch.ones(stack.n_trusted, dtype=torch.bool)
-    made = stages.tensors("evidence", lambda: residual_evidence(stack, everyone, random).tensors)
-    evidence, parameters = ResidualEvidence.from_tensors(stack, everyone, made), torch.stack(curves).mean(dim=0)
+    if (kept := stages.kept("evidence")) is None:
+        kept = stages.keep("evidence", Kept(residual_evidence(stack, everyone, random).tensors))
+    evidence, parameters = ResidualEvidence.from_tensors(stack, everyone, kept.tensors), torch.stack(curves).mean(dim=0)
     doubted = evidence.doubts_labels
     standings, best_name = _standings(losses, folds, len(REFERENCES) if doubted else REFERENCES.index("trusted"))
     if not np.isfinite(standings["raw"]):
@@ -86,18 +88,22 @@ def curve_road(problem: Problem) -> Outcome:
         raise ValueError(
             f"solver: training on the raw labels diverged, {found}; lower its learning_rate, or scale X and y"
         )
-    references = stages.tensors("references", lambda: _references(stack, everyone))
+    if (kept := stages.kept("references")) is None:
+        kept = stages.keep("references", Kept(_references(stack, everyone)))
+    references = kept.tensors
     name = best_name if problem.reference == BEST else problem.reference
     n, base = stack.n_weak, evidence.base[: stack.n_weak]
-    models = {each: setup.trained(theta, parts) for each, theta in references.items()}
+    models = {each: trained_model(setup, theta, parts) for each, theta in references.items()}
     as_given = Point(torch.ones_like(base), torch.zeros_like(base))
     best = reference = Choice.of_point(models[name], as_given, parts, base)
     floor, new = standings[problem.reference], standings[NEW]
     refits = doubted and new < floor
     if refits:
         point = curve_space(evidence, parameters).point((parameters,))
-        theta = stages.tensor("refit", lambda: evidence.refit(point.w, point.Q))
-        best = Choice.of_point(setup.trained(theta, parts), Point(point.w[:n], point.Q[:n]), parts, base)
+        if (kept := stages.kept("refit")) is None:
+            kept = stages.keep("refit", Kept({"theta": evidence.refit(point.w, point.Q)}))
+        theta = kept.tensors["theta"]
+        best = Choice.of_point(trained_model(setup, theta, parts), Point(point.w[:n], point.Q[:n]), parts, base)
     compared = (~losses[0].isnan()).nonzero()[:, 0]
     named = zip((*REFERENCES, NEW), losses[:, compared] * parts.unit**2, strict=True)
     report = _report(refits, doubted, name, new, floor if refits else standings[name], parts.unit, len(history))
@@ -187,7 +193,8 @@ def _cross_validated(
     losses = torch.full((len(REFERENCES) + 1, stack.n_trusted), torch.nan, dtype=torch.float64)
     curves, history = [], []
     for number, unseen in enumerate(folds):
-        fold = stages.run(f"fold-{number}", partial(_fold, stack, engine, unseen, stages.random))
+        if (fold := stages.kept(f"fold-{number}")) is None:
+            fold = stages.keep(f"fold-{number}", _fold(stack, engine, unseen, stages.random))
         losses[:, unseen] = fold.tensors["losses"]
         curves.append(fold.tensors["curve"])
         history += [{"fold": number, **record} for record in fold.facts["history"]]

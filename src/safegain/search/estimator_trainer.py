@@ -111,4 +111,5 @@ class EstimatorTrainer(Trainer):
 
     def stage(self, stages: Stages, name: str, training: Training) -> Trained:
         """No file holds an estimator of the user's: a run that goes on trains it again, from the same seed."""
-        return stages.again(name, training)
+        stages.begin(name)
+        return training()

@@ -16,7 +16,7 @@ from safegain.data.inputs import Rows
 from safegain.data.parquet import ParquetRows
 from safegain.data.rows import ArrayRows, RowSource
 from safegain.data.settings import check, setting
-from safegain.data.storage import Storage
+from safegain.data.storage import IN_MEMORY, Storage
 from safegain.learners.base import Learner
 from safegain.search.base import differentiable
 from safegain.search.outer_search import Budget, OuterSearch, Raw
@@ -60,13 +60,13 @@ class Free(OuterSearch):
         check(self, "workspace", "be a folder or None", known)
 
     @property
-    def storage(self) -> Storage:
-        return Storage(self.workspace)
+    def storage(self) -> Storage | None:  # type: ignore[override]
+        return None if self.workspace is None else Storage(self.workspace)
 
     def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
         return differentiable(self, learner).linear
 
-    def check_rows(self, learner: Learner, rows: Rows) -> Rows:
+    def check_source(self, learner: Learner, rows: Rows) -> Rows:
         """Rows that stay where they are can be read in blocks or batches, and in no other way."""
         own = differentiable(self, learner)
         batched = isinstance(own.solver, Descent) and own.solver.batch_size is not None
@@ -93,7 +93,9 @@ class Free(OuterSearch):
 
     def space(self, problem: Problem, raw: Raw, budget: Budget) -> tuple[FreeSpace, LowerLevel, Point, bool]:
         parts, point = problem.parts, raw.point
-        free_space = partial(FreeSpace, eps1=budget.eps1, eps2=budget.eps2, ranks=parts.ranks, storage=self.storage)
+        free_space = partial(
+            FreeSpace, eps1=budget.eps1, eps2=budget.eps2, ranks=parts.ranks, storage=self.storage or IN_MEMORY
+        )
         if raw.every_row:
             given = None if parts.classes is None else parts.weak.y
             return free_space(point, given=given), raw.lower, point, True

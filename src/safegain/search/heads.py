@@ -8,19 +8,56 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.data.class_labels import ClassLabels
+from safegain.data.checkpoint import Kept
 from safegain.data.inputs import Rows
-from safegain.data.labels import regression_labels
-from safegain.data.parts import Masks, parted
+from safegain.data.labels import ClassLabels, regression_labels
+from safegain.data.parts import Masks, Parts, parted
 from safegain.data.splits import drawn_from, hold_out, rank_rows
 from safegain.data.stages import Stages
 from safegain.evidence.classes import Basis, Evidence, Features, choose_basis, find_evidence
 from safegain.learners.linear import Linear
 from safegain.learners.training_set import TrainingSet, from_numbers
-from safegain.search.arrangement import Arrangement, numbers
-from safegain.search.curve_road import curve_road
 from safegain.search.outcome import Choice
 from safegain.search.problem import Problem
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Masks over all rows: weak, search and held-out rows below each other, or in another order  # (n,) bool each"""
+
+    labelled: Tensor
+    weak: Tensor
+    search: Tensor
+    held_out: Tensor
+    order: Tensor | None = None  # (n,) numbers, among rows below each other, of the rows in this order
+
+    @classmethod
+    def of(cls, parts: Parts, order: Tensor | None = None) -> "Arrangement":
+        n, n_search, n_held = len(parts.weak), len(parts.search), parts.n_held_out
+        number = torch.arange(n + n_search + n_held) if order is None else order
+        labelled = torch.cat([parts.labelled, torch.ones(n_search + n_held, dtype=torch.bool)])[number]
+        weak, held = number < n, number >= n + n_search
+        return cls(labelled, weak, ~weak & ~held, held, order)
+
+    def __len__(self) -> int:
+        return len(self.labelled)
+
+    @property
+    def trusted(self) -> Tensor:
+        return ~self.weak
+
+    def of_weak(self, rows: Tensor) -> Tensor:
+        """The weak ones; a view where they come first."""
+        return rows[: int(self.weak.sum())] if self.order is None else rows[self.weak]
+
+    def reference(self, name: str, *, held_out: bool = False) -> Tensor:
+        """Numbers of the rows that a reference is trained on, with the held-out ones or without."""
+        weak, trusted = self.labelled & self.weak, self.trusted if held_out else self.search
+        return numbers({"raw": weak, "raw+trusted": weak | trusted, "trusted": trusted}[name])
+
+
+def numbers(mask: Tensor) -> Tensor:
+    return mask.nonzero()[:, 0]
 
 
 class Head(ABC):
@@ -49,10 +86,10 @@ class ClassHead(Head):
         self.labels, self.rows, self._stages = labels, rows, stages
         self.calibrating = _half(rows.search, labels, random)
         self.targets = labels.labelled & ~rows.held_out & ~self.calibrating
-        basis = stages.tensors(
-            "kernel", lambda: choose_basis(X, labels, self.targets, self.calibrating, random).tensors
-        )
-        self.features = Features(X, Basis.from_tensors(basis))
+        if (kept := stages.kept("kernel")) is None:
+            basis = choose_basis(X, labels, self.targets, self.calibrating, random)
+            kept = stages.keep("kernel", Kept(basis.tensors))
+        self.features = Features(X, Basis.from_tensors(kept.tensors))
 
     def without_held_out(self) -> Evidence:
         return self._evidence("evidence", self.targets, self.calibrating)
@@ -61,10 +98,10 @@ class ClassHead(Head):
         return self._evidence("last-evidence", self.labels.labelled & ~self.rows.held_out, self.rows.held_out)
 
     def _evidence(self, name: str, targets: Tensor, calibrating: Tensor) -> Evidence:
-        found = self._stages.tensors(
-            name, lambda: find_evidence(self.features, self.labels, targets, calibrating).tensors
-        )
-        return Evidence.from_tensors(found)
+        if (kept := self._stages.kept(name)) is None:
+            found = find_evidence(self.features, self.labels, targets, calibrating)
+            kept = self._stages.keep(name, Kept(found.tensors))
+        return Evidence.from_tensors(kept.tensors)
 
     def corrected(self, model: Any, evidence: Evidence) -> Choice:
         Q = self.rows.of_weak(evidence.Q)
@@ -106,6 +143,8 @@ class NumberHead(Head):
         labels, mask = regression_labels(self.given[seen]), trusted[seen]
         held = drawn_from(mask, labels, None, self.held_out, random, draw=rank_rows)
         parts = parted(self.X[seen], labels, Masks(mask, held, np.zeros_like(mask)))
+        from safegain.search.curve_road import curve_road  # the road of numbers, which classes do without
+
         found = curve_road(Problem(parts, Linear(), self.reference, None, random))
         if found.fell_back:
             return None

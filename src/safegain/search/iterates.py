@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from safegain.bilevel.lower import LowerLevel
-from safegain.bilevel.measures import calibrated_log_loss, calibrated_log_losses, task_measure
+from safegain.bilevel.measures import task_measure
 from safegain.bilevel.raw_model import raw_point
 from safegain.bilevel.selection import Candidate, Selection, Standing
 from safegain.bilevel.solvers import Solver
@@ -15,9 +15,17 @@ from safegain.data.inputs import Rows, join_rows, some_rows
 from safegain.data.parts import Parts
 from safegain.data.ranks import ALONE, Ranks
 from safegain.learners.base import Setup
+from safegain.search.contest import (
+    NO_CERTIFICATE,
+    SafenessReport,
+    SetMargin,
+    calibrated_log_loss,
+    calibrated_log_losses,
+    fell_back,
+    trained_on,
+)
 from safegain.search.outcome import Comparison
 from safegain.search.references import BEST
-from safegain.search.verdict import NO_CERTIFICATE, SafenessReport, SetMargin, fell_back, trained_on
 
 
 class IterateJudge:

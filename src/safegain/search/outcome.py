@@ -1,15 +1,18 @@
 """What a search hands back: two models with what they were trained on, and how they were compared."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from torch import Tensor
 
-from safegain.bilevel.outer_loop import Record
-from safegain.bilevel.search_space import Point
 from safegain.data.parts import Parts
-from safegain.search.verdict import SafenessReport, fell_back
+from safegain.search.contest import SafenessReport, fell_back
+
+if TYPE_CHECKING:
+    from safegain.bilevel.search_space import Point
+
+Record = dict[str, Any]  # what was measured at a step, or of a candidate
 
 
 class Predictor(Protocol):
@@ -28,7 +31,7 @@ class Choice:
     base: Tensor | None = None  # (n,) numbers that it was added to, as far as rows had no label; None: classes
 
     @classmethod
-    def of_point(cls, model: Any, point: Point, parts: Parts, base: Tensor | None) -> "Choice":
+    def of_point(cls, model: Any, point: "Point", parts: Parts, base: Tensor | None) -> "Choice":
         """From a search's own units; `base` are its standardised labels, with a prediction where there is none."""
         if base is None:
             return cls(model, point.w, point.Q)

@@ -22,6 +22,7 @@ from safegain.bilevel.settling import settled
 from safegain.bilevel.solvers import Solution, Solver
 from safegain.data.parts import Parts
 from safegain.data.settings import check, is_number, is_share, is_whole
+from safegain.data.storage import IN_MEMORY
 from safegain.learners.base import Learner, Setup
 from safegain.search.base import Search, differentiable
 from safegain.search.iterates import IterateJudge, iterate_report, ruling, trained_references
@@ -29,6 +30,7 @@ from safegain.search.judges import judges
 from safegain.search.outcome import Choice, Outcome
 from safegain.search.problem import Problem
 from safegain.search.references import NEW
+from safegain.search.trainers import trained_model
 
 
 @dataclass(frozen=True)
@@ -78,17 +80,13 @@ class OuterSearch(Search):
         if classifies and self.eps2 is not None and self.eps2 > 1:
             raise ValueError(f"eps2: is a mean probability of classes, at most 1, got {self.eps2}")
 
-    def check_size(self, n: int) -> None:
-        if self.eps1 is not None and self.eps1 > n:
-            raise ValueError(f"eps1: the weights of {n} weak rows cannot sum to {self.eps1}; give at most {n}")
-
     @abstractmethod
     def space(self, problem: Problem, start: "Raw", budget: "Budget") -> tuple[SearchSpace, LowerLevel, Point, bool]:
         """The space, the lower level over it, the raw model's point in it, and whether the space starts there."""
 
     def run(self, problem: Problem) -> Outcome:
         """Search against the model on raw labels; then the best iterate against the reference."""
-        parts, random = problem.parts, problem.random
+        parts, random, budget = problem.parts, problem.random, self._budget(problem.parts)
         setup = differentiable(self, problem.learner).setup(parts)
         theta = setup.model.init(torch.Generator().manual_seed(random.randint(2**31)))
         upper = judges(
@@ -100,7 +98,7 @@ class OuterSearch(Search):
             penalty_weight=self.penalty_weight,
             hinge=self.penalty == "hinge",
         )
-        start = self._start(problem, setup, theta)
+        start = self._start(problem, setup, theta, budget)
         raw = Candidate(None, start.raw.theta, start.raw_point, upper.losses(start.raw.theta))
         if not torch.isfinite(raw.losses).all():
             found = f"its loss on trusted rows is {float(raw.losses.max())}"
@@ -134,16 +132,16 @@ class OuterSearch(Search):
             reference=problem.reference,
             held_out=parts.held_out is not None,
         )
-        models = {name: setup.trained(each, parts) for name, each in references.items()}
+        models = {name: trained_model(setup, each, parts) for name, each in references.items()}
         base = start.lower.base
         best = reference = Choice.of_point(models[verdict.reference_name], verdict.reference.point, parts, base)
         if verdict.best is not verdict.reference:
-            best = Choice.of_point(setup.trained(verdict.best.theta, parts), verdict.best.point, parts, base)
+            best = Choice.of_point(trained_model(setup, verdict.best.theta, parts), verdict.best.point, parts, base)
         return Outcome(
             best, reference, verdict.reference_name, models, verdict.report, comparison, ending.history, ending.n_iter
         )
 
-    def _start(self, problem: Problem, setup: Setup, theta: Tensor) -> Start:
+    def _start(self, problem: Problem, setup: Setup, theta: Tensor, budget: "Budget") -> Start:
         """With a label in every row the search leaves from the raw model's own point."""
         parts, dtype = problem.parts, setup.inputs.dtype
         seed, k, labelled = problem.random.randint(2**31), parts.n_classes, parts.labelled
@@ -154,7 +152,7 @@ class OuterSearch(Search):
             parts.weak.y.to(dtype) if k is None else None,
             setup.alpha,
             parts.ranks,
-            self.storage,
+            self.storage or IN_MEMORY,
         )
         point = raw_point(parts.weak.y, k, dtype)
         every_row = not parts.ranks.count(int((~labelled).sum()))
@@ -165,11 +163,13 @@ class OuterSearch(Search):
         engine = make_engine(self.engine, setup.model, solver)
         solution = solver.solve(part, w, Q, start=theta, tail=engine.tail if every_row else 0)
         raw = Raw(lower, setup, solution, point, every_row)
-        space, lower, own, at_raw = self.space(problem, raw, self._budget(parts))
+        space, lower, own, at_raw = self.space(problem, raw, budget)
         return Start(lower, solver, engine, solution, own, space, at_raw)
 
     def _budget(self, parts: Parts) -> "Budget":
         n = parts.ranks.count(len(parts.weak))
+        if self.eps1 is not None and self.eps1 > n:
+            raise ValueError(f"eps1: the weights of {n} weak rows cannot sum to {self.eps1}; give at most {n}")
         eps1 = 0.1 * n if self.eps1 is None else self.eps1
         if parts.classes is not None:
             return Budget(eps1, 1.0 if self.eps2 is None else self.eps2)

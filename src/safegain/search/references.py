@@ -7,8 +7,3 @@ REFERENCES: tuple[Reference, ...] = get_args(Reference)
 BEST = "best"  # of the three
 NEW: Literal["new"] = "new"  # what is compared with them
 SAFE_CHOICE = "raw+trusted"  # where trusted rows are too few to choose
-
-
-def rivals(reference: str) -> tuple[str, ...]:
-    """The references that a new model must not be worse than, all of them for "best"."""
-    return REFERENCES if reference == BEST else (reference,)

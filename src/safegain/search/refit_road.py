@@ -17,19 +17,26 @@ import torch
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
-from safegain.bilevel.measures import calibrated_log_loss
 from safegain.bilevel.outer_loop import Record
-from safegain.data.one_hot import one_hot
+from safegain.data.labels import one_hot
 from safegain.data.splits import ENOUGH
-from safegain.search.arrangement import Arrangement, numbers
-from safegain.search.contest import Score
+from safegain.search.contest import (
+    SafenessReport,
+    Score,
+    SetMargin,
+    better,
+    calibrated_log_loss,
+    fell_back,
+    safe,
+    worse_on,
+)
 from safegain.search.crew import Crew
+from safegain.search.heads import Arrangement, numbers
 from safegain.search.judges import held_out_judges
 from safegain.search.outcome import Choice, Comparison, Outcome
 from safegain.search.problem import Problem
-from safegain.search.references import BEST, NEW, SAFE_CHOICE, rivals
+from safegain.search.references import BEST, NEW, SAFE_CHOICE
 from safegain.search.trainers import Trained
-from safegain.search.verdict import SafenessReport, SetMargin, better, fell_back, safe, worse_on
 
 SHARE = 0.3  # of the evidence in class probabilities, before the held-out rows are asked
 
@@ -45,11 +52,11 @@ def refit_road(problem: Problem, held_out: float) -> Outcome:
     trainer, rows, safeness = road.crew.trainer, road.rows, problem.safeness
     if safeness is not None:
         upper = held_out_judges(problem.parts, trainer.model, trainer.inputs, safeness, problem.random)
-    names = trainer.references(rivals(problem.reference))
+    names = trainer.references(road.crew.rivals)
     trained = {name: road.reference(name) for name in names}
     held = numbers(rows.held_out)
     scores = {name: road.score(each) for name, each in trained.items()}
-    kept = min((name for name in rivals(problem.reference) if name in scores), key=lambda name: scores[name].loss)
+    kept = min((name for name in road.crew.rivals if name in scores), key=lambda name: scores[name].loss)
     head = road.crew.head(problem, held_out)
     if (evidence := head.without_held_out()) is None:
         return road.fall_back("there was nothing to correct that trusted rows would gain from", kept, trained, scores)

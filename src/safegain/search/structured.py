@@ -7,8 +7,8 @@ import torch
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.search_space import Point
 from safegain.bilevel.semi_supervised import with_predictions
-from safegain.data.class_labels import ClassLabels
 from safegain.data.inputs import join_rows
+from safegain.data.labels import ClassLabels
 from safegain.data.settings import setting
 from safegain.evidence.classes import choose_features, find_evidence
 from safegain.learners.base import Learner

@@ -11,19 +11,18 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from safegain.bilevel.losses import CrossEntropy as CrossEntropyLoss
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import TwoLayer
 from safegain.bilevel.settling import settled
 from safegain.bilevel.solvers import Solver
-from safegain.data.class_labels import ClassLabels
+from safegain.data.checkpoint import Kept
 from safegain.data.inputs import Rows
+from safegain.data.labels import ClassLabels
 from safegain.data.parts import Parts
 from safegain.data.rows import StreamedRows
 from safegain.data.stages import Stages
-from safegain.evidence.channel import posterior
 from safegain.evidence.classes import Evidence
 from safegain.learners.base import Setup
 from safegain.learners.recipe import (
@@ -32,9 +31,11 @@ from safegain.learners.recipe import (
     DropoutNetwork,
     Material,
     Objective,
+    OnPosterior,
     Recipe,
     train,
 )
+from safegain.learners.trained import TrainedModel
 from safegain.search.contest import Score
 
 Trained = Any  # theta, or a fitted estimator
@@ -75,35 +76,14 @@ class Trainer(ABC):
 
     def stage(self, stages: Stages, name: str, training: Training) -> Trained:
         """A training as a stage of the run, kept for one that goes on."""
-        return stages.tensor(name, training)
+        if (kept := stages.kept(name)) is None:
+            kept = stages.keep(name, Kept({"theta": training()}))
+        return kept.tensors["theta"]
 
 
-class OnPosterior(Objective):
-    """Cross-entropy to q_ij ~ own_ij^(1 - share) p_ij^share T[j, y_i], with the network as it is at each step.
-
-    A share of 0 is a noise layer with a fixed matrix, whose gradient this is; a share of 1 the posterior that the
-    evidence gives. In between the network and the kernel correct each other. A row without a label has only p.
-    """
-
-    def __init__(
-        self,
-        network: DropoutNetwork,
-        material: Material,
-        generator: torch.Generator,
-        *,
-        evidence: Evidence,
-        share: float,
-    ) -> None:
-        super().__init__(network, material, generator)
-        self.rows = torch.arange(len(material.y))
-        self.evidence, self.share = evidence, share
-
-    def loss(self, rows: Tensor, progress: float) -> Tensor:
-        z, y, part = self.logits(rows), self.material.y[rows], self.evidence.of(rows)
-        own, p = z.detach().log_softmax(dim=1), part.log_p.to(z.dtype)
-        mixed = torch.where(y[:, None] >= 0, (1 - self.share) * own + self.share * p, p)
-        q = posterior(mixed, part.transition.to(z.dtype), y)
-        return cross_entropy(z, torch.where(self.material.trusted[rows, None], part.Q.to(z.dtype), q))
+def trained_model(setup: Setup, theta: Tensor, parts: Parts) -> TrainedModel:
+    """Theta with all that it takes to predict rows as the user has them."""
+    return TrainedModel(setup.inputs, setup.model, theta, parts.classes, parts.mean, parts.unit)
 
 
 @dataclass(frozen=True)
@@ -119,8 +99,8 @@ class _ThetaTrainer(Trainer):
     def inputs(self) -> Any:
         return self.setup.inputs
 
-    def predictor(self, trained: Tensor) -> Any:
-        return self.setup.trained(trained, self.parts)
+    def predictor(self, trained: Tensor) -> TrainedModel:
+        return trained_model(self.setup, trained, self.parts)
 
 
 @dataclass(frozen=True)
@@ -137,7 +117,7 @@ class RecipeTrainer(_ThetaTrainer):
 
     def on_evidence(self, rows: Tensor, stop_on: Tensor, evidence: Evidence, share: float) -> Tensor:
         network, material = self._network(), self._material(stop_on)
-        return self._trained(OnPosterior(network, material, self.generator, evidence=evidence, share=share), rows)
+        return self._trained(OnPosterior(network, material, self.generator, belief=evidence, share=share), rows)
 
     def outputs(self, trained: Tensor, rows: Tensor) -> Tensor:
         blocks = [self.model.outputs(trained, self.X[part]) for part in rows.split(BLOCK_ROWS)]
