@@ -6,13 +6,23 @@ counts as 1% in the log-loss.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 SMALLEST_PROBABILITY = 0.01
+NUMBERS = ("squared_error", "absolute_error")
+
+
+@dataclass(frozen=True)
+class LossRange:
+    """What is known of a loss before any row is seen: it lies in [0, bound]."""
+
+    name: str
+    bound: float
+    zero_one: bool = False  # 0 or 1 and nothing between: the exact sign test applies
 
 
 @dataclass(frozen=True)
@@ -27,7 +37,11 @@ class BoundedLoss:
     value: Callable[[np.ndarray, np.ndarray], np.ndarray]  # (n,), (n,) or (n, k) -> (n,)
     bound: float
     method: str = "predict"
-    zero_one: bool = False  # 0 or 1 and nothing between: the exact sign test applies
+    zero_one: bool = False  # as in LossRange
+
+    @property
+    def range(self) -> LossRange:
+        return LossRange(self.name, self.bound, self.zero_one)
 
     def rows(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
         """(n,): the loss of each row."""
@@ -45,20 +59,14 @@ class BoundedLoss:
         return loss
 
 
-def bounded_losses(measures: str | BoundedLoss | Sequence[str | BoundedLoss], clip: float | None) -> list[BoundedLoss]:
-    """One loss, or several."""
-    several = [measures] if isinstance(measures, str | BoundedLoss) else measures
-    return [bounded_loss(measure, clip) for measure in several]
-
-
 def bounded_loss(measure: str | BoundedLoss, clip: float | None) -> BoundedLoss:
     """The loss of that name; `clip` is the largest error of a regression that counts, in the units of y."""
     if isinstance(measure, BoundedLoss):
         return measure
     if measure in CLASSIFICATION:
         return CLASSIFICATION[measure]
-    if measure not in ("squared_error", "absolute_error"):
-        known = ", ".join([*CLASSIFICATION, "squared_error", "absolute_error"])
+    if measure not in NUMBERS:
+        known = ", ".join([*CLASSIFICATION, *NUMBERS])
         raise ValueError(f"measures: takes some of {known}, or a BoundedLoss; got {measure!r}")
     if clip is None or not 0 < clip < math.inf:
         raise ValueError(

@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from safegain.certificates.claims import Claims
 from safegain.data.labels import Labels, classification_labels
 from safegain.data.ranks import Ranks
 from safegain.data.storage import Storage
@@ -72,8 +73,8 @@ class PGSClassifier(ClassifierMixin, PGS):
         assert record.labels.classes is not None
         self.classes_, self.label_distribution_ = record.labels.classes, record.moved
 
-    def _claims(self, settings: dict[str, Any], clip: float | None) -> dict[str, Any]:
-        return settings
+    def _claims(self, claims: Claims, clip: float | None) -> Claims:
+        return claims
 
     def _usual_clip(self, labels: Labels, trusted: np.ndarray) -> None:
         return None

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from sklearn.base import RegressorMixin
 
+from safegain.certificates.claims import Claims
 from safegain.data.labels import Labels, regression_labels
 from safegain.data.ranks import Ranks
 from safegain.data.splits import everywhere
@@ -46,9 +47,8 @@ class PGSRegressor(RegressorMixin, PGS):
         super().adopt(record)
         self.label_shift_ = record.moved
 
-    def _claims(self, settings: dict[str, Any], clip: float | None) -> dict[str, Any]:
-        given = {name: value for name, value in settings.items() if value is not None}
-        return {"measures": "squared_error", "clip": clip, **given}
+    def _claims(self, claims: Claims, clip: float | None) -> Claims:
+        return claims.for_numbers(clip)
 
     def _usual_clip(self, labels: Labels, trusted: np.ndarray) -> float:
         return float(np.ptp(everywhere(labels.given, trusted, labels.ranks))) or labels.scale
