@@ -59,7 +59,11 @@ def test_a_fit_and_fresh_rows_are_judged_by_the_same_claims():
     aside = model.fit(X, y, trusted=trusted, groups=groups).set_aside_
     assert model.certificate_.certified  # so that model_ is still the model that was judged
     assert aside.sum() == pytest.approx(80, abs=4)
-    assert len(model.certificate_.entries) == 2 * (1 + 2 + 4)
+    entries = model.certificate_.entries
+    assert [entry.tolerance for entry in entries] == [0] * (1 + 2 + 4) + [0.01] * (1 + 2 + 4)
+    assert {entry.delta for entry in entries} == {0.2}
+    weighted = [(entry.name, entry.measure) for entry in entries if "priors" in entry.test]
+    assert weighted == [("all rows", "error"), ("all rows", "brier")]  # groups and classes are judged by their own rows
     rows, right, of = X[aside], y[aside], groups[aside]
     assert model.certify(rows, right, claims, groups=of) == model.certificate_
     assert certify(model.model_, model.reference_model_, rows, right, claims, groups=of) == model.certificate_
