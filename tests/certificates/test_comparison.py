@@ -67,16 +67,20 @@ def test_a_certificate_and_its_sentence():
         (
             (5, 2, 50),
             {},
-            r"If it is better by the 6 points seen here, \d+ new rows like them would show it 4 times in 5",
+            r"If it really is better by the 6 points seen here, a test on \d+ new rows would show it 4 times in 5",
         ),
-        ((2, 5, 50), {}, "On these rows it was not better"),
-        ((0, 0, 200), {}, "same on all 200 rows, which is no proof for others: the loss may still be 0.037"),
+        ((2, 5, 50), {}, "On these rows the new model was not better"),
+        (
+            (0, 0, 200),
+            {},
+            "equally well on all 200 rows, which proves .* there the new one may still be worse by 0.037",
+        ),
         ((3, 0, 3), {}, "With 3 rows nothing can be certified at this level: it takes at least 5"),
         ((3, 0, 3), {"delta": 0.2, "tolerance": 0.1}, None),
-        ((5, 2, 50), {"priors": {1: 1.0}}, "The gain on these rows, 0.06, is sure only down to -0"),
+        ((5, 2, 50), {"priors": {1: 1.0}}, "The gain on these rows is 0.06, but the true gain may be as low as -0"),
         ((20, 10, 400), {"tolerance": 0.005}, None),
-        ((10, 10, 400), {"tolerance": 0.005}, "The gain on these rows, 0, is sure only down to -0"),
-        ((10, 14, 400), {"tolerance": 0.005}, "On these rows it was worse by as much as the tolerance"),
+        ((10, 10, 400), {"tolerance": 0.005}, "The gain on these rows is 0, but the true gain may be as low as -0"),
+        ((10, 14, 400), {"tolerance": 0.005}, "On these rows the new model was worse by the tolerance or more"),
     ],
 )
 def test_what_stood_in_the_way(rows, settings, words):
@@ -140,14 +144,14 @@ def test_users_slips_are_named():
     new, old, X, y = outcomes(3, 2, 30)
     with pytest.raises(ValueError, match="y: 30 labels, 1 of them missing"):
         certify(new, old, X, [None, *y[1:]])
-    with pytest.raises(ValueError, match="y: has 29 labels, and the model gave 30 predictions"):
+    with pytest.raises(ValueError, match="y: has 29 labels, but the model made 30 predictions"):
         certify(new, old, X, y[1:])
     for level in (1.5, None):
         with pytest.raises(ValueError, match=f"Claims: delta must be a number between 0 and 1, got {level}"):
             certify(new, old, X, y, level)
     with pytest.raises(ValueError, match="tolerance: must be below 1, the largest error there can be; got 1"):
         certify(new, old, X, y, Claims(tolerance=1))
-    with pytest.raises(ValueError, match=r"priors: has \[0, 1\], and the rows have classes \[1\]"):
+    with pytest.raises(ValueError, match=r"priors: names \[0, 1\], but the rows have the classes \[1\]"):
         certify(new, old, X, y, Claims(priors={0: 0.5, 1: 0.5}))
     with pytest.raises(ValueError, match=r"tolerance: names \['brier'\]; the measures are \['error'\]"):
         certify(new, old, X, y, Claims(tolerance={"brier": 0.1}))

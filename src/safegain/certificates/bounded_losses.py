@@ -1,4 +1,4 @@
-"""Losses of single rows with a bound that was fixed before the rows were seen: what a certificate can speak of.
+"""Losses of single rows with a bound that was fixed before the rows were seen: what a certificate can be about.
 
 Names mean what they mean in `bilevel.measures`. A mean of unbounded losses cannot be bounded from finitely many rows:
 one row in a million could hold all of it. So errors of a regression count up to `clip`, and a probability below 1%
@@ -48,7 +48,7 @@ class BoundedLoss:
         said = np.asarray(getattr(model, self.method)(X))
         if len(said) != len(y):
             raise ValueError(
-                f"y: has {len(y)} labels, and the model gave {len(said)} predictions; one for each row of X"
+                f"y: has {len(y)} labels, but the model made {len(said)} predictions; give one label for each row of X"
             )
         labels = _columns(y, np.asarray(model.classes_)) if self.method == "predict_proba" else y
         loss = np.asarray(self.value(labels, said), dtype=float)
@@ -70,9 +70,9 @@ def bounded_loss(measure: str | BoundedLoss, clip: float | None) -> BoundedLoss:
         raise ValueError(f"measures: takes some of {known}, or a BoundedLoss; got {measure!r}")
     if clip is None or not 0 < clip < math.inf:
         raise ValueError(
-            f"clip: {measure} needs the largest error that is to count, in the units of y, got {clip}. Fix it without "
-            "a look at these rows, for example as the range of the training labels: a bound that is read off the rows "
-            "does not bound the others"
+            f"clip: {measure} needs the largest error that is to count, in the units of y, got {clip}. Choose it "
+            "without a look at these rows, for example as the range of the training labels: a bound that is read off "
+            "these rows does not bound other rows"
         )
     if measure == "absolute_error":
         return BoundedLoss(measure, lambda y, said: np.minimum(np.abs(y - said), clip), clip)

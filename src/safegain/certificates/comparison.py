@@ -185,6 +185,6 @@ def _check_losses(new_loss: np.ndarray, old_loss: np.ndarray, loss: LossRange) -
 def _priors_of(priors: Mapping[Any, float], classes: list[Any]) -> np.ndarray:
     if set(priors) != set(classes):
         raise ValueError(
-            f"priors: has {sorted(priors, key=str)}, and the rows have classes {classes}; name each of them"
+            f"priors: names {sorted(priors, key=str)}, but the rows have the classes {classes}; name just these"
         )
     return np.array([priors[c] for c in classes], dtype=float)
