@@ -5,15 +5,17 @@ import math
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from safegain.certificates.bounded_losses import LossRange
+from safegain.certificates.claims import Claims
 from safegain.certificates.comparison import certify_losses
 
 DRAWS = 5000
-
-
 DELTA = 0.05
-
-
 NO_MORE = DELTA + 3 * math.sqrt(DELTA * (1 - DELTA) / DRAWS)  # three standard errors of the simulation
+
+
+UP_TO_ONE = LossRange("loss", 1.0)
+ZERO_ONE = LossRange("loss", 1.0, zero_one=True)
 
 
 class Says(ClassifierMixin, BaseEstimator):
@@ -53,8 +55,8 @@ def trinomial(rng, n, discordance, gain):
     return (saved < 0).astype(float), (saved > 0).astype(float)
 
 
-def false_certificates(draw, gain, **settings):
+def false_certificates(draw, gain, loss, tolerance=0.0):
     """Shares of draws that are certified, and whose lower bound lies above the true gain."""
-    rng = np.random.default_rng(0)
-    entries = [certify_losses(*draw(rng), delta=DELTA, random_state=i, **settings) for i in range(DRAWS)]
+    rng, claims = np.random.default_rng(0), Claims(DELTA, tolerance=tolerance)
+    entries = [certify_losses(*draw(rng), loss, claims, random_state=i) for i in range(DRAWS)]
     return np.mean([e.certified for e in entries]), np.mean([e.lower_bound > gain + 1e-9 for e in entries])

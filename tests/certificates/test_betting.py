@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from safegain.certificates.betting import LARGEST_STAKE, betting_lower_bound, betting_p_value
-from tests.certificates.rivals import NO_MORE, false_certificates
+from tests.certificates.rivals import NO_MORE, UP_TO_ONE, false_certificates
 
 
 def rarely_much_worse(rng, n):
@@ -25,7 +25,7 @@ BOUNDED = {
 
 @pytest.mark.parametrize("draw", BOUNDED.values(), ids=BOUNDED.keys())
 def test_betting_keeps_its_level(draw):
-    certified, missed = false_certificates(draw, 0.0, bound=1)
+    certified, missed = false_certificates(draw, 0.0, UP_TO_ONE)
     assert certified <= NO_MORE
     assert missed <= NO_MORE
 

@@ -9,6 +9,7 @@ from scipy.special import softmax
 
 from safegain.bilevel.measures import MEASURES
 from safegain.certificates.bounded_losses import CLASSIFICATION, BoundedLoss, bounded_loss
+from safegain.certificates.claims import Claims
 from safegain.certificates.comparison import certify
 from tests.certificates.rivals import Numbers, Says
 
@@ -21,7 +22,8 @@ def test_measures_by_name_by_object_and_with_tolerances_of_their_own():
     new = Says(y, np.column_stack([1 - sure, sure]))
     old = Says(y, np.column_stack([sure * 0 + 0.5, sure * 0 + 0.5])[:, ::-1], classes=(1, 0))
     cost = BoundedLoss("cost", lambda y, said: 3.0 * (y != said), 3.0)
-    found = certify(new, old, np.arange(n), y, measures=["log_loss", "brier", cost], tolerance={"cost": 0.5})
+    claims = Claims(measures=["log_loss", "brier", cost], tolerance={"cost": 0.5})
+    found = certify(new, old, np.arange(n), y, claims)
     log_loss, brier, of_cost = found.entries
     assert log_loss.gain == pytest.approx(math.log(0.8 / 0.5))
     assert brier.gain == pytest.approx(0.5 - 2 * 0.2**2)
@@ -37,7 +39,7 @@ def test_measures_by_name_by_object_and_with_tolerances_of_their_own():
 def test_probabilities_of_single_precision_keep_within_the_bound():
     y = np.arange(300) % 2
     sure = np.column_stack([1 - y, y]).astype(np.float32)  # 0 where it is wrong: the largest loss that counts
-    found = certify(Says(y, sure), Says(1 - y, sure[:, ::-1]), np.arange(300), y, measures="log_loss")
+    found = certify(Says(y, sure), Says(1 - y, sure[:, ::-1]), np.arange(300), y, Claims(measures="log_loss"))
     assert found.certified
     assert found.entries[0].gain == pytest.approx(math.log(100))
 
@@ -48,10 +50,10 @@ def test_regression_needs_a_clip_fixed_beforehand():
     new, old = Numbers(y + 0.1), Numbers(y + rng.normal(size=400))
     with pytest.raises(ValueError, match="clip: squared_error needs the largest error that is to count"):
         certify(new, old, np.arange(400), y)
-    found = certify(new, old, np.arange(400), y, clip=1.5)
+    found = certify(new, old, np.arange(400), y, Claims(clip=1.5))
     assert found.certified
     assert found.entries[0].gain == pytest.approx((np.minimum(np.abs(y - old.said), 1.5) ** 2).mean() - 0.01)
-    absolute = certify(new, old, np.arange(400), y, clip=1.5, measures="absolute_error").entries[0]
+    absolute = certify(new, old, np.arange(400), y, Claims(clip=1.5, measures="absolute_error")).entries[0]
     assert absolute.gain == pytest.approx(np.minimum(np.abs(y - old.said), 1.5).mean() - 0.1)
     assert absolute.lower_bound <= absolute.gain
 

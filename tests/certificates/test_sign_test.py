@@ -8,24 +8,22 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from safegain.certificates.sign_test import _lower, _upper, gain_lower_bound, sign_test, tolerance_test
-from tests.certificates.rivals import DELTA, NO_MORE, false_certificates, trinomial
+from tests.certificates.rivals import DELTA, NO_MORE, UP_TO_ONE, ZERO_ONE, false_certificates, trinomial
 
 
 @pytest.mark.parametrize("gain", [0.0, -0.001, -0.01])
 @pytest.mark.parametrize(("n", "discordance"), [(300, 0.02), (300, 0.3), (30, 1.0)])
 def test_sign_test_keeps_its_level(n, discordance, gain):
-    certified, missed = false_certificates(
-        lambda rng: trinomial(rng, n, discordance, gain), gain, bound=1, zero_one=True
-    )
+    certified, missed = false_certificates(lambda rng: trinomial(rng, n, discordance, gain), gain, ZERO_ONE)
     assert certified <= NO_MORE
     assert missed <= NO_MORE
 
 
 @pytest.mark.parametrize(("n", "discordance", "gain"), [(300, 0.02, -0.01), (500, 0.3, -0.01), (30, 1.0, -0.2)])
 def test_tolerance_keeps_its_level_at_its_boundary(n, discordance, gain):
-    for zero_one in (True, False):
+    for loss in (ZERO_ONE, UP_TO_ONE):
         certified, missed = false_certificates(
-            lambda rng: trinomial(rng, n, discordance, gain), gain, bound=1, zero_one=zero_one, tolerance=-gain
+            lambda rng: trinomial(rng, n, discordance, gain), gain, loss, tolerance=-gain
         )
         assert certified <= NO_MORE
         assert missed <= NO_MORE

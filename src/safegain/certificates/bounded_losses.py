@@ -1,4 +1,4 @@
-"""Losses of single rows with a bound that was fixed before the rows were seen: what a certificate can speak of.
+"""Losses of single rows with a bound that was fixed before the rows were seen: what a certificate can be about.
 
 Names mean what they mean in `bilevel.measures`. A mean of unbounded losses cannot be bounded from finitely many rows:
 one row in a million could hold all of it. So errors of a regression count up to `clip`, and a probability below 1%
@@ -6,13 +6,23 @@ counts as 1% in the log-loss.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 SMALLEST_PROBABILITY = 0.01
+NUMBERS = ("squared_error", "absolute_error")
+
+
+@dataclass(frozen=True)
+class LossRange:
+    """What is known of a loss before any row is seen: it lies in [0, bound]."""
+
+    name: str
+    bound: float
+    zero_one: bool = False  # 0 or 1 and nothing between: the exact sign test applies
 
 
 @dataclass(frozen=True)
@@ -27,14 +37,18 @@ class BoundedLoss:
     value: Callable[[np.ndarray, np.ndarray], np.ndarray]  # (n,), (n,) or (n, k) -> (n,)
     bound: float
     method: str = "predict"
-    zero_one: bool = False  # 0 or 1 and nothing between: the exact sign test applies
+    zero_one: bool = False  # as in LossRange
+
+    @property
+    def range(self) -> LossRange:
+        return LossRange(self.name, self.bound, self.zero_one)
 
     def rows(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
         """(n,): the loss of each row."""
         said = np.asarray(getattr(model, self.method)(X))
         if len(said) != len(y):
             raise ValueError(
-                f"y: has {len(y)} labels, and the model gave {len(said)} predictions; one for each row of X"
+                f"y: has {len(y)} labels, but the model made {len(said)} predictions; give one label for each row of X"
             )
         labels = _columns(y, np.asarray(model.classes_)) if self.method == "predict_proba" else y
         loss = np.asarray(self.value(labels, said), dtype=float)
@@ -45,26 +59,20 @@ class BoundedLoss:
         return loss
 
 
-def bounded_losses(measures: str | BoundedLoss | Sequence[str | BoundedLoss], clip: float | None) -> list[BoundedLoss]:
-    """One loss, or several."""
-    several = [measures] if isinstance(measures, str | BoundedLoss) else measures
-    return [bounded_loss(measure, clip) for measure in several]
-
-
 def bounded_loss(measure: str | BoundedLoss, clip: float | None) -> BoundedLoss:
     """The loss of that name; `clip` is the largest error of a regression that counts, in the units of y."""
     if isinstance(measure, BoundedLoss):
         return measure
     if measure in CLASSIFICATION:
         return CLASSIFICATION[measure]
-    if measure not in ("squared_error", "absolute_error"):
-        known = ", ".join([*CLASSIFICATION, "squared_error", "absolute_error"])
+    if measure not in NUMBERS:
+        known = ", ".join([*CLASSIFICATION, *NUMBERS])
         raise ValueError(f"measures: takes some of {known}, or a BoundedLoss; got {measure!r}")
     if clip is None or not 0 < clip < math.inf:
         raise ValueError(
-            f"clip: {measure} needs the largest error that is to count, in the units of y, got {clip}. Fix it without "
-            "a look at these rows, for example as the range of the training labels: a bound that is read off the rows "
-            "does not bound the others"
+            f"clip: {measure} needs the largest error that is to count, in the units of y, got {clip}. Choose it "
+            "without a look at these rows, for example as the range of the training labels: a bound that is read off "
+            "these rows does not bound other rows"
         )
     if measure == "absolute_error":
         return BoundedLoss(measure, lambda y, said: np.minimum(np.abs(y - said), clip), clip)

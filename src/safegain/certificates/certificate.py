@@ -34,7 +34,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Certificate:
-    """All claims must hold: as a false one has to pass its own test, no correction is needed (intersection-union)."""
+    """All claims must pass. A false one has to pass its own test, so none needs a correction (intersection-union)."""
 
     entries: tuple[Entry, ...]
     asymptotic: bool = False  # holds in the limit of many rows, and for a way of training, not for one model
@@ -116,13 +116,15 @@ def _why_not(entry: Entry) -> str:
         return f"With {entry.n} rows nothing can be certified at this level: it takes at least {fewest}."
     if entry.won == entry.lost == 0:
         return (
-            f"The two fare the same on all {entry.n} rows, which is no proof for others: "
-            f"the loss may still be {-entry.lower_bound:.2g}."
+            f"The two do equally well on all {entry.n} rows, which proves nothing about other rows: "
+            f"there the new one may still be worse by {-entry.lower_bound:.2g}."
         )
     if entry.gain <= -entry.tolerance:
-        return f"On these rows it was {'worse by as much as the tolerance' if entry.tolerance else 'not better'}."
+        return (
+            f"On these rows the new model was {'worse by the tolerance or more' if entry.tolerance else 'not better'}."
+        )
     if entry.test == SIGN_TEST:
         needed = required_trusted(entry.gain, (entry.won + entry.lost) / entry.n, entry.delta, 0.8)
         seen = f"the {100 * entry.gain:.2g} points seen here"
-        return f"If it is better by {seen}, {needed} new rows like them would show it 4 times in 5."
-    return f"The gain on these rows, {entry.gain:.3g}, is sure only down to {entry.lower_bound:.3g}."
+        return f"If it really is better by {seen}, a test on {needed} new rows would show it 4 times in 5."
+    return f"The gain on these rows is {entry.gain:.3g}, but the true gain may be as low as {entry.lower_bound:.3g}."

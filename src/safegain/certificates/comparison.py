@@ -4,7 +4,7 @@ Each claim is tested at level delta against its opposite, "the mean loss is high
 by the exact sign test, or its twin for a tolerance above 0; other bounded losses, and known class priors, by betting.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,9 +13,9 @@ import pandas as pd
 from sklearn.base import BaseEstimator, is_regressor
 
 from safegain.certificates.betting import betting_lower_bound, betting_p_value
-from safegain.certificates.bounded_losses import BoundedLoss, bounded_losses
+from safegain.certificates.bounded_losses import LossRange
 from safegain.certificates.certificate import SIGN_TEST, Certificate, Entry
-from safegain.certificates.power import check_share
+from safegain.certificates.claims import Claims
 from safegain.certificates.sign_test import gain_lower_bound, sign_test, tolerance_test
 from safegain.data.labels import as_array
 from safegain.data.splits import check_groups
@@ -26,15 +26,10 @@ def certify(
     old: Any,
     X: Any,
     y: Any,
+    claims: float | Claims = 0.05,
     *,
-    delta: float = 0.05,
-    tolerance: float | Mapping[str, float] = 0.0,
-    measures: str | BoundedLoss | Sequence[str | BoundedLoss] | None = None,
-    clip: float | None = None,
     groups: Any = None,
-    per_class: bool = False,
     views: Mapping[str, Any] | None = None,
-    priors: Mapping[Any, float] | None = None,
     random_state: int = 0,
 ) -> Certificate:
     """Test on fresh rows whether a fitted model is not worse than another.
@@ -43,58 +38,54 @@ def certify(
     ----------
     new, old : fitted models with scikit-learn's `predict`, or `predict_proba` and `classes_`
     X, y : rows and right labels that had no part in making either model, nor in choosing between models
-    delta : the probability with which a model that is worse may be certified
-    tolerance : how much worse still passes, in the units of the measure; or a mapping from measures to it
-    measures : "error", "log_loss", "brier", "squared_error", "absolute_error", or BoundedLoss objects; one or several.
-        None takes the squared error for a regressor and the error otherwise.
-    clip : the largest error of a regression that counts, in the units of y; fixed without a look at these rows
+    claims : the probability with which a model that is worse may be certified; or Claims, which say more
     groups : array (n,); a claim for each group
-    per_class : a claim for each class
     views : name -> the rows of X as seen through that view; a claim for each
-    priors : class -> its known share in the data that the models will meet, where these rows were not drawn by it. It
-        goes for all rows and for the views; groups and classes are judged by their own rows.
     random_state : seed of the order in which rows are bet on
     """
     labels = as_array(y)
     if not len(labels) or pd.isna(labels).any():
         raise ValueError(f"y: {len(labels)} labels, {int(pd.isna(labels).sum())} of them missing; every row needs one")
-    if measures is None:
-        measures = "squared_error" if isinstance(old, BaseEstimator) and is_regressor(old) else "error"
-    subsets = _subsets(labels, check_groups(groups, len(labels)), per_class)
+    claims = _on_fresh_rows(Claims.at(claims), groups)
+    if isinstance(old, BaseEstimator) and is_regressor(old):
+        claims = claims.for_numbers()
+    subsets = _subsets(labels, check_groups(groups, len(labels)), claims.per_class)
+    by_own_rows = claims.with_params(priors=None)
     seen = {"all rows": X, **{f"view {name}": rows for name, rows in (views or {}).items()}}
-    losses = bounded_losses(measures, clip)
-    if isinstance(tolerance, Mapping) and not set(tolerance) <= {loss.name for loss in losses}:
-        raise ValueError(f"tolerance: names {sorted(tolerance)}; the measures are {[loss.name for loss in losses]}")
     entries = []
-    for loss in losses:
-        test = partial(
-            certify_losses,
-            bound=loss.bound,
-            zero_one=loss.zero_one,
-            delta=delta,
-            tolerance=tolerance.get(loss.name, 0.0) if isinstance(tolerance, Mapping) else tolerance,
-            measure=loss.name,
-            random_state=random_state,
-        )
+    for loss in claims.losses:
+        test = partial(certify_losses, loss=loss.range, random_state=random_state)
         for name, rows in seen.items():
             new_loss, old_loss = loss.rows(new, rows, labels), loss.rows(old, rows, labels)
-            entries.append(test(new_loss, old_loss, name=name, y=labels, priors=priors))
+            entries.append(test(new_loss, old_loss, claims=claims, y=labels, name=name))
             if name == "all rows":
-                entries += [test(new_loss[part], old_loss[part], name=of) for of, part in subsets.items()]
+                entries += [
+                    test(new_loss[part], old_loss[part], claims=by_own_rows, name=of) for of, part in subsets.items()
+                ]
     return Certificate(tuple(entries))
 
 
-def certify_in_order(candidates: Iterable[Any], old: Any, X: Any, y: Any, **settings: Any) -> list[Certificate]:
-    """Certificates of several candidates on the same rows: the last that is certified is the model to take.
+def certify_in_order(
+    candidates: Iterable[Any],
+    old: Any,
+    X: Any,
+    y: Any,
+    claims: float | Claims = 0.05,
+    *,
+    groups: Any = None,
+    views: Mapping[str, Any] | None = None,
+    random_state: int = 0,
+) -> list[Certificate]:
+    """Certificates of several candidates on the same rows: take the last one that is certified.
 
     Fixed-sequence testing (Learn then Test, arXiv:2110.01052): each candidate is tested at the full level, in an order
     that was fixed beforehand, and the first failure ends it. A false certificate needs the first candidate that is
-    worse to pass its own test, so the level holds for all together. Order them from the one that is surest to pass to
-    the most ambitious. To go on after a failure, to the next best, would be one more try at delta each time.
+    worse to pass its own test, so the level holds for all of them together. Begin with the one that is surest to pass
+    and end with the most ambitious. Going on after a failure would be one more try at level delta each time.
     """
     tested = []
     for candidate in candidates:
-        tested.append(certify(candidate, old, X, y, **settings))
+        tested.append(certify(candidate, old, X, y, claims, groups=groups, views=views, random_state=random_state))
         if not tested[-1].certified:
             break
     return tested
@@ -103,26 +94,21 @@ def certify_in_order(candidates: Iterable[Any], old: Any, X: Any, y: Any, **sett
 def certify_losses(
     new_loss: np.ndarray,
     old_loss: np.ndarray,
+    loss: LossRange,
+    claims: float | Claims = 0.05,
     *,
-    bound: float,
-    zero_one: bool = False,
-    delta: float = 0.05,
-    tolerance: float = 0.0,
     y: np.ndarray | None = None,
-    priors: Mapping[Any, float] | None = None,
-    random_state: int = 0,
     name: str = "all rows",
-    measure: str = "loss",
+    random_state: int = 0,
 ) -> Entry:
-    """One claim, from the losses of the two models on the same fresh rows, all in [0, bound]."""
-    check_share("delta", delta)
-    if not 0 <= tolerance < bound:
-        raise ValueError(f"tolerance: must be at least 0 and below {bound:g}, the bound of {measure}; got {tolerance}")
-    _check_losses(new_loss, old_loss, bound, measure)
+    """One claim, from the losses of the two models on the same fresh rows; of `claims`: delta, tolerance, priors."""
+    claims = Claims.at(claims)
+    delta, tolerance, priors, bound = claims.delta, claims.tolerance_of(loss), claims.priors, loss.bound
+    _check_losses(new_loss, old_loss, loss)
     saved = old_loss - new_loss
     n, won, lost = len(saved), int((saved > 0).sum()), int((saved < 0).sum())
     gain = float(saved.mean())
-    if zero_one and priors is None:
+    if loss.zero_one and priors is None:
         test = SIGN_TEST if tolerance == 0 else "sign test with tolerance"
         p_value = (
             sign_test(won, lost) if tolerance == 0 else tolerance_test(won, lost, n, tolerance=tolerance, delta=delta)
@@ -141,7 +127,7 @@ def certify_losses(
         p_value = betting_p_value(x, (1 - tolerance / reach) / 2, delta)
         # The largest capital may be an early one, and its bound above the mean of all rows: true, and hard to believe.
         lower_bound = min(gain, reach * (2 * betting_lower_bound(x, delta) - 1))
-    return Entry(name, measure, test, n, won, lost, gain, lower_bound, p_value, delta, tolerance, bound)
+    return Entry(name, loss.name, test, n, won, lost, gain, lower_bound, p_value, delta, tolerance, bound)
 
 
 def _drawn_by_class(
@@ -155,7 +141,7 @@ def _drawn_by_class(
     A class that is drawn more often than it has rows counts as lost from then on, which errs to the safe side.
     """
     classes, number, counts = np.unique(y, return_inverse=True, return_counts=True)
-    prior = _check_priors(priors, classes.tolist())
+    prior = _priors_of(priors, classes.tolist())
     weight = prior * len(y) / counts
     drawn = rng.choice(len(classes), size=len(y), p=counts / len(y))
     bets = np.full(len(y), -bound)
@@ -168,32 +154,37 @@ def _drawn_by_class(
     return weight[drawn] * bets, bound * float(weight.max()), gain
 
 
+def _on_fresh_rows(claims: Claims, groups: Any) -> Claims:
+    if claims.size is not None:
+        raise ValueError(f"claims: size={claims.size} is for a fit; here every row of X is used, so leave size out")
+    if claims.per_group and groups is None:
+        raise ValueError("claims: per_group=True needs the group of every row; give groups=...")
+    return claims
+
+
 def _subsets(y: np.ndarray, groups: np.ndarray | None, per_class: bool) -> dict[str, np.ndarray]:
     parts = {} if groups is None else {f"group {g}": groups == g for g in np.unique(groups)}
     return parts | ({f"class {c}": y == c for c in np.unique(y)} if per_class else {})
 
 
-def _check_losses(new_loss: np.ndarray, old_loss: np.ndarray, bound: float, measure: str) -> None:
+def _check_losses(new_loss: np.ndarray, old_loss: np.ndarray, loss: LossRange) -> None:
     if new_loss.ndim != 1 or new_loss.shape != old_loss.shape or not len(new_loss):
         raise ValueError(
             "new_loss, old_loss: must be one loss for each of the same rows, got shapes "
             f"{new_loss.shape} and {old_loss.shape}"
         )
-    slack = 1e-9 * bound
-    for which, loss in (("new", new_loss), ("old", old_loss)):
-        if not ((loss >= -slack) & (loss <= bound + slack)).all():  # NaN neither
+    slack = 1e-9 * loss.bound
+    for which, values in (("new", new_loss), ("old", old_loss)):
+        if not ((values >= -slack) & (values <= loss.bound + slack)).all():  # NaN neither
             raise ValueError(
-                f"measures: {measure} of the {which} model must lie in [0, {bound:g}], found {loss.min():g} to "
-                f"{loss.max():g}; a bound that rows can break proves nothing"
+                f"measures: {loss.name} of the {which} model must lie in [0, {loss.bound:g}], found {values.min():g} "
+                f"to {values.max():g}; a bound that rows can break proves nothing"
             )
 
 
-def _check_priors(priors: Mapping[Any, float], classes: list[Any]) -> np.ndarray:
+def _priors_of(priors: Mapping[Any, float], classes: list[Any]) -> np.ndarray:
     if set(priors) != set(classes):
         raise ValueError(
-            f"priors: has {sorted(priors, key=str)}, and the rows have classes {classes}; name each of them"
+            f"priors: names {sorted(priors, key=str)}, but the rows have the classes {classes}; name just these"
         )
-    values = np.array([priors[c] for c in classes], dtype=float)
-    if not (values >= 0).all() or not np.isclose(values.sum(), 1):
-        raise ValueError(f"priors: must be shares that sum to 1, got {values.tolist()}")
-    return values
+    return np.array([priors[c] for c in classes], dtype=float)

@@ -14,9 +14,9 @@ from scipy.special import ndtr, ndtri
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
-from safegain.certificates.bounded_losses import BoundedLoss, bounded_loss
+from safegain.certificates.bounded_losses import LossRange
 from safegain.certificates.certificate import Certificate, Entry
-from safegain.certificates.power import check_share
+from safegain.certificates.claims import Claims
 from safegain.data.labels import as_array
 
 
@@ -25,34 +25,34 @@ def certify_by_crossfit(
     fit_old: Callable[[np.ndarray], Any],
     X: Any,
     y: Any,
+    claims: float | Claims = 0.05,
     *,
     n_folds: int = 10,
-    delta: float = 0.05,
-    tolerance: float = 0.0,
-    measure: str | BoundedLoss = "error",
-    clip: float | None = None,
     random_state: int = 0,
 ) -> Certificate:
     """Test on the trusted rows (X, y) whether one way of training is not worse than another; asymptotic.
 
-    `fit_new` and `fit_old` take the numbers of the trusted rows that they may use, and return a fitted model.
+    `fit_new` and `fit_old` take the numbers of the trusted rows that they may use, and return a fitted model. Of the
+    claims, delta, tolerance, measures and clip apply; the usual measure is the error.
     """
-    loss, labels = bounded_loss(measure, clip), as_array(y)
-    saved = np.empty(len(labels))
+    claims, labels = _about_training(Claims.at(claims)), as_array(y)
+    losses = claims.losses
+    saved = np.empty((len(losses), len(labels)))
     for train, test in KFold(n_folds, shuffle=True, random_state=random_state).split(labels):
-        rows, right = _safe_indexing(X, test), labels[test]
-        saved[test] = loss.rows(fit_old(train), rows, right) - loss.rows(fit_new(train), rows, right)
-    return Certificate((normal_entry(saved, loss, delta=delta, tolerance=tolerance, n_folds=n_folds),), asymptotic=True)
+        rows, right, old, new = _safe_indexing(X, test), labels[test], fit_old(train), fit_new(train)
+        for each, loss in zip(saved, losses, strict=True):
+            each[test] = loss.rows(old, rows, right) - loss.rows(new, rows, right)
+    entries = (normal_entry(each, loss.range, claims, n_folds) for each, loss in zip(saved, losses, strict=True))
+    return Certificate(tuple(entries), asymptotic=True)
 
 
-def normal_entry(saved: np.ndarray, loss: BoundedLoss, *, delta: float, tolerance: float, n_folds: int) -> Entry:
+def normal_entry(saved: np.ndarray, loss: LossRange, claims: Claims, n_folds: int) -> Entry:
     """One claim from the paired differences: their mean, their variance over all folds, and a normal tail.
 
     Differences without any spread say nothing in the limit: p = 1.
     """
     n, gain, error = len(saved), float(saved.mean()), float(saved.std()) / math.sqrt(len(saved))
-    p_value = float(ndtr(-(gain + tolerance) / error)) if error > 0 else 1.0
-    lower_bound = gain + float(ndtri(check_share("delta", delta))) * error if error > 0 else -loss.bound
+    tolerance = claims.tolerance_of(loss)
     return Entry(
         name="all rows",
         measure=loss.name,
@@ -61,9 +61,16 @@ def normal_entry(saved: np.ndarray, loss: BoundedLoss, *, delta: float, toleranc
         won=int((saved > 0).sum()),
         lost=int((saved < 0).sum()),
         gain=gain,
-        lower_bound=lower_bound,
-        p_value=p_value,
-        delta=delta,
+        lower_bound=gain + float(ndtri(claims.delta)) * error if error > 0 else -loss.bound,
+        p_value=float(ndtr(-(gain + tolerance) / error)) if error > 0 else 1.0,
+        delta=claims.delta,
         tolerance=tolerance,
         bound=loss.bound,
     )
+
+
+def _about_training(claims: Claims) -> Claims:
+    for name in ("size", "per_class", "per_group", "priors"):
+        if getattr(claims, name):
+            raise ValueError(f"claims: {name} has no use in a cross-fitted comparison; leave it out")
+    return claims

@@ -68,17 +68,19 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
 
 
 def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], talk: Talk) -> bool:
+    from safegain import Claims
     from safegain.jobs.fitting import locked
     from safegain.report import write_report
     from safegain.runs.digest import refused
 
+    made = Claims(**claims, per_group=group is not None)
     run, columns = _with_columns(folder)
     rows = read_rows(fresh, columns, label=run.facts.label, group=group, **_labels_as(run))
     estimator, X = _loaded(run, rows.table)
     if seen := refused(run, X):
         place = rows.table.place(seen[0])
         raise BadFile(f"{fresh}: {len(seen)} rows ({place} first) were in the fit; a certificate needs fresh ones")
-    certificate = estimator.certify(X, rows.y, groups=rows.groups, **claims)
+    certificate = estimator.certify(X, rows.y, made, groups=rows.groups)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     facts = {**certificate.as_dict(), "file": str(fresh), "created": created}
     with locked(folder):  # or two of them take the same name

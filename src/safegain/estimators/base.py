@@ -1,7 +1,7 @@
 """What both estimators share: scikit-learn's conventions around one `search.run`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -148,20 +148,34 @@ class PGS(Parameters, ABC):
             outcome.reference.model,
             everywhere(rows, aside, ranks),
             everywhere(labels.values, aside, ranks),
-            **self._claims(claims.arguments(), clip),
+            self._claims(claims, clip).with_params(size=None),
             groups=everywhere(groups, aside, ranks) if claims.per_group and groups is not None else None,
         )
 
-    def certify(self, X: Any, y: Any, **settings: Any) -> "Certificate":
+    def certify(
+        self,
+        X: Any,
+        y: Any,
+        claims: "float | Claims" = 0.05,
+        *,
+        groups: Any = None,
+        views: Mapping[str, Any] | None = None,
+    ) -> "Certificate":
         """Test on fresh trusted rows whether the model that predicts is not worse than its reference.
 
-        Takes the arguments of `safegain.certify`, for rows that had no part in the fit.
+        Parameters
+        ----------
+        X, y : rows and right labels that had no part in the fit
+        claims : the probability with which a model that is worse may be certified; or Claims, which say more
+        groups : array (n,); a claim for each group
+        views : name -> the rows of X as seen through that view; a claim for each
         """
         from safegain.certificates.comparison import certify
 
         check_is_fitted(self)
-        rows = rows_of(self, X)
-        return certify(self.model_, self.reference_model_, rows, y, **self._claims(settings, self.record_.clip))
+        seen = {name: rows_of(self, rows) for name, rows in (views or {}).items()}
+        made = self._claims(claims_of(claims), self.record_.clip)
+        return certify(self.model_, self.reference_model_, rows_of(self, X), y, made, groups=groups, views=seen)
 
     def _record(
         self,
@@ -207,8 +221,8 @@ class PGS(Parameters, ABC):
     def _labels_of(self, y: Any, ranks: Ranks) -> Labels: ...
 
     @abstractmethod
-    def _claims(self, settings: dict[str, Any], clip: float | None) -> dict[str, Any]:
-        """Arguments of `certify`, with what goes without saying for this task."""
+    def _claims(self, claims: "Claims", clip: float | None) -> "Claims":
+        """The claims, with what goes without saying for this task."""
 
     @abstractmethod
     def _usual_clip(self, labels: Labels, trusted: np.ndarray) -> float | None:

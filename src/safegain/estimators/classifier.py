@@ -1,6 +1,6 @@
 """PGSClassifier: what is particular to classes."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -16,6 +16,9 @@ from safegain.estimators.issues import Alternatives, other_classes
 from safegain.estimators.record import Record
 from safegain.estimators.rows import rows_of
 from safegain.search.outcome import Choice
+
+if TYPE_CHECKING:
+    from safegain.certificates.claims import Claims
 
 BLOCK_ROWS = 16_384  # whose labels are stored at a time
 
@@ -71,8 +74,8 @@ class PGSClassifier(ClassifierMixin, PGS):
         assert record.labels.classes is not None
         self.classes_, self.label_distribution_ = record.labels.classes, record.moved
 
-    def _claims(self, settings: dict[str, Any], clip: float | None) -> dict[str, Any]:
-        return settings
+    def _claims(self, claims: "Claims", clip: float | None) -> "Claims":
+        return claims
 
     def _usual_clip(self, labels: Labels, trusted: np.ndarray) -> None:
         return None

@@ -148,7 +148,6 @@ def claims_of(certificate: "float | Claims") -> "Claims":
     """What the argument `certificate` says; a number is delta."""
     from safegain.certificates.claims import Claims
 
-    made = certificate if isinstance(certificate, Settings) else Claims(certificate)
-    if not isinstance(made, Claims):
+    if isinstance(certificate, Settings) and not isinstance(certificate, Claims):
         raise ValueError(f"certificate: must be a level such as 0.05, or Claims(...), got {certificate!r}")
-    return made
+    return Claims.at(certificate)

@@ -1,6 +1,6 @@
 """PGSRegressor: what is particular to numbers."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -14,6 +14,9 @@ from safegain.estimators.docs import PARAMETERS
 from safegain.estimators.issues import Alternatives, shifted_numbers
 from safegain.estimators.record import Record
 from safegain.search.outcome import Choice
+
+if TYPE_CHECKING:
+    from safegain.certificates.claims import Claims
 
 
 class PGSRegressor(RegressorMixin, PGS):
@@ -45,9 +48,8 @@ class PGSRegressor(RegressorMixin, PGS):
         super().adopt(record)
         self.label_shift_ = record.moved
 
-    def _claims(self, settings: dict[str, Any], clip: float | None) -> dict[str, Any]:
-        given = {name: value for name, value in settings.items() if value is not None}
-        return {"measures": "squared_error", "clip": clip, **given}
+    def _claims(self, claims: "Claims", clip: float | None) -> "Claims":
+        return claims.for_numbers(clip)
 
     def _usual_clip(self, labels: Labels, trusted: np.ndarray) -> float:
         return float(np.ptp(everywhere(labels.given, trusted, labels.ranks))) or labels.scale
