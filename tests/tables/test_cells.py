@@ -39,10 +39,10 @@ def test_a_dot_means_the_same_in_all_blocks(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("delimiter", "cell", "why"),
     [
-        (";", "1.5", "(dots and commas do not stand as in 1.201,50)"),
-        (",", "1,20", "(dots and commas do not stand as in 1,201.50)"),
-        (",", "12O", "('O' is no digit)"),
-        (",", "1 201", "(' ' is no digit)"),
+        (";", "1.5", "(dots and commas are not placed as in 1.201,50)"),
+        (",", "1,20", "(dots and commas are not placed as in 1,201.50)"),
+        (",", "12O", "('O' is not a digit)"),
+        (",", "1 201", "(' ' is not a digit)"),
     ],
 )
 def test_what_is_odd_about_a_number(tmp_path, delimiter, cell, why):
