@@ -1,4 +1,7 @@
-"""Learn from labels that cannot be trusted: gain what can be gained, and never end up worse than before."""
+"""Learn from labels that you cannot trust.
+
+Safegain compares with what you would have had, hands that back where it cannot do better, and proves it on request.
+"""
 
 from importlib import import_module
 from importlib.metadata import version
