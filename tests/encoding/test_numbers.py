@@ -12,6 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
 from safegain.encoding import EncodingError, TableEncoder
+from safegain.encoding.numbers import median
 from tests.encoding.samples import arrow, encode, stored
 
 
@@ -139,3 +140,8 @@ def test_arrays_of_different_units_are_standardised_beside_other_kinds():
     table = {"c": array, "k": arrow(["a", "b"] * 25)}
     found = TableEncoder({"c": "array", "k": "category"}).fit_transform(table)
     np.testing.assert_allclose(found[:, :5].var(axis=0), 0.2, rtol=1e-4)
+
+
+def test_the_median_is_that_of_what_is_there():
+    assert median(np.array([np.nan, 3.0, 1.0, 10.0])) == 3
+    assert median(np.array([np.nan])) == 0

@@ -1,6 +1,6 @@
 """Rows that come after a fit."""
 
-from safegain.tables import read_rows
+from safegain.tables.rows import read_rows
 from tests.tables.samples import complaint, put
 
 

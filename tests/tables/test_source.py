@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from safegain.tables import Source
+from safegain.tables.source import Source
 
 
 def test_names_that_contradict_each_other_are_refused(tmp_path):

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from safegain.tables import read_rows
+from safegain.tables.rows import read_rows
+from safegain.tables.task import objects
 from tests.tables.samples import as_csv, complaint, problem, put
 
 
@@ -67,6 +69,9 @@ def test_classes_that_differ_only_in_case(tmp_path):
 
 
 def test_one_object_for_all_rows_with_a_label(tmp_path):
+    shared = objects(pa.chunked_array([["aa", None], ["bb", "aa"]]), str.upper)
+    assert shared.tolist() == ["AA", None, "BB", "AA"]
+    assert shared[0] is shared[3]
     for labels in (["a", "b "], [1, 2]):
         found = labels_of(tmp_path, labels * 500)
         assert len({*map(id, found.y)}) == 2
