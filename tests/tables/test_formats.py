@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from safegain.tables import BadFile, write_table
+from safegain.tables.formats import read_table
 from tests.tables.samples import DEEP, GOOD, as_csv, as_json_lines, complaint, good_rows, problem, put
 
 
@@ -42,6 +43,7 @@ def test_every_format_gives_the_same_problem(tmp_path):
     files = sorted(tmp_path.iterdir())
     assert len(files) == 12
     for file in files:
+        assert read_table(file).n_rows == len(frame), file
         found = problem(file)
         assert found.kinds == {"x": "number", "colour": "category"}, file
         assert found.task == "classes"
