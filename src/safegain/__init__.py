@@ -1,7 +1,4 @@
-"""Learn from labels that you cannot trust.
-
-Safegain compares with what you would have had, hands that back where it cannot do better, and proves it on request.
-"""
+"""Learn from labels that cannot be trusted: gain what can be gained, and never end up worse than before."""
 
 from importlib import import_module
 from importlib.metadata import version
