@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from safegain import datasets
+from safegain.datasets.images import load_cifar10, load_mnist
 from tests.datasets.sources import real_data
 
 
 @real_data
 def test_mnist():
-    bunch = datasets.load_mnist()
+    bunch = load_mnist()
     assert bunch.data.shape == (70_000, 784)
     assert bunch.data.dtype == np.float32
     assert (bunch.data.min(), bunch.data.max()) == (0, 1)
@@ -20,7 +20,7 @@ def test_mnist():
 
 @real_data
 def test_cifar10():
-    bunch = datasets.load_cifar10()
+    bunch = load_cifar10()
     assert bunch.data.shape == (14_000, 32, 32, 3)
     assert bunch.data.dtype == np.uint8
     assert np.bincount(bunch.target[10_000:]).tolist() == [389, 392, 426, 389, 400, 388, 396, 397, 408, 415]

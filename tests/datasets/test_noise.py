@@ -7,26 +7,27 @@ import pytest
 import torch
 
 from safegain import datasets
+from safegain.datasets import noise
 from tests.datasets.draws import Y, within
 from tests.problems import numpy_state
 
 
 def test_uniform_flips_reach_every_other_class_equally():
-    noisy = datasets.uniform_flips(Y, 0.45, random_state=1)
+    noisy = noise.uniform_flips(Y, 0.45, random_state=1)
     assert within((noisy != Y).mean(), 0.45, len(Y))
     shifts = np.bincount((noisy - Y) % 10, minlength=10) / len(Y)
     assert all(within(share, 0.05, len(Y)) for share in shifts[1:])
 
 
 def test_flips_reach_classes_that_do_not_occur():
-    noisy = datasets.uniform_flips(np.zeros(1000, int), 0.5, classes=[0, 1, 2], random_state=0)
+    noisy = noise.uniform_flips(np.zeros(1000, int), 0.5, classes=[0, 1, 2], random_state=0)
     assert set(noisy) == {0, 1, 2}
 
 
 def test_pair_flips_go_to_the_next_class_in_the_order_given():
     names = np.array(["b", "a", "c"])
     y = names[np.arange(3000) % 3]
-    noisy = datasets.pair_flips(y, 0.3, classes=names, random_state=0)
+    noisy = noise.pair_flips(y, 0.3, classes=names, random_state=0)
     following = {"b": "a", "a": "c", "c": "b"}
     changed = noisy != y
     assert within(changed.mean(), 0.3, len(y))
@@ -36,7 +37,7 @@ def test_pair_flips_go_to_the_next_class_in_the_order_given():
 def test_transition_flips_follow_the_matrix():
     matrix = np.array([[0.7, 0.3, 0.0], [0.0, 1.0, 0.0], [0.1, 0.4, 0.5]])
     y = np.repeat([4, 5, 9], 10_000)
-    noisy = datasets.transition_flips(y, matrix, random_state=3)
+    noisy = noise.transition_flips(y, matrix, random_state=3)
     for i, true in enumerate((4, 5, 9)):
         for j, given in enumerate((4, 5, 9)):
             assert within((noisy[y == true] == given).mean(), matrix[i, j], 10_000)
@@ -45,25 +46,25 @@ def test_transition_flips_follow_the_matrix():
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.45, 1.0])
 def test_instance_flips_have_the_mean_rate_and_depend_on_the_row(rate):
     X = np.random.default_rng(0).normal(size=(len(Y), 5))
-    noisy = datasets.instance_flips(X, Y, rate, random_state=0)
+    noisy = noise.instance_flips(X, Y, rate, random_state=0)
     assert within((noisy != Y).mean(), rate, len(Y))
-    twins = datasets.instance_flips(np.concatenate([X, X]), np.concatenate([Y, Y]), 1.0, random_state=0)
+    twins = noise.instance_flips(np.concatenate([X, X]), np.concatenate([Y, Y]), 1.0, random_state=0)
     assert (twins[: len(Y)] == twins[len(Y) :]).all()  # the wrong class is the row's own, not a draw
 
 
 def test_instance_flips_differ_within_a_class():
     X = np.random.default_rng(0).normal(size=(len(Y), 5))
-    noisy = datasets.instance_flips(X, Y, 1.0, random_state=0)
+    noisy = noise.instance_flips(X, Y, 1.0, random_state=0)
     assert all(len(np.unique(noisy[code::10])) > 4 for code in range(10))  # of nine wrong classes
 
 
 @pytest.mark.parametrize(
     ("maker", "mean_size"),
     [
-        (lambda y: datasets.gaussian_noise(y, 2.0, random_state=0), 2 * np.sqrt(2 / np.pi)),
-        (lambda y: datasets.laplace_noise(y, 2.0, random_state=0), 2.0),
-        (lambda y: datasets.heavy_tailed_noise(y, 2.0, df=50.0, random_state=0), 2 * 0.81),
-        (lambda y: datasets.gross_outliers(y, reach=4.0, fraction=0.5, random_state=0), 2.5),
+        (lambda y: noise.gaussian_noise(y, 2.0, random_state=0), 2 * np.sqrt(2 / np.pi)),
+        (lambda y: noise.laplace_noise(y, 2.0, random_state=0), 2.0),
+        (lambda y: noise.heavy_tailed_noise(y, 2.0, df=50.0, random_state=0), 2 * 0.81),
+        (lambda y: noise.gross_outliers(y, reach=4.0, fraction=0.5, random_state=0), 2.5),
     ],
 )
 def test_numeric_noise_has_its_size_on_its_fraction(maker, mean_size):
@@ -77,8 +78,8 @@ def test_numeric_noise_has_its_size_on_its_fraction(maker, mean_size):
 
 def test_heavy_tails_are_heavy():
     y = np.zeros(20_000)
-    heavy = np.abs(datasets.heavy_tailed_noise(y, 1.0, fraction=1.0, random_state=0))
-    light = np.abs(datasets.gaussian_noise(y, 1.0, fraction=1.0, random_state=0))
+    heavy = np.abs(noise.heavy_tailed_noise(y, 1.0, fraction=1.0, random_state=0))
+    light = np.abs(noise.gaussian_noise(y, 1.0, fraction=1.0, random_state=0))
     assert light.max() < 10
     assert heavy.max() > 100
     assert np.median(heavy) < 1.5
@@ -86,35 +87,35 @@ def test_heavy_tails_are_heavy():
 
 def test_gross_outliers_leave_the_range():
     y = np.linspace(-1, 1, 1000)
-    noisy = datasets.gross_outliers(y, fraction=0.2, random_state=0)
+    noisy = noise.gross_outliers(y, fraction=0.2, random_state=0)
     assert (np.abs(noisy - y)[noisy != y] >= 2).all()
     assert (noisy != y).sum() == 200
 
 
 def test_hidden_labels():
-    whole = datasets.hide_labels(Y.astype(np.uint8), random_state=0)
+    whole = noise.hide_labels(Y.astype(np.uint8), random_state=0)
     assert (whole == -1).sum() == 12_000
     assert (whole[whole != -1] == Y[whole != -1]).all()
-    real = datasets.hide_labels(np.linspace(0, 1, 50), 0.3, random_state=0)
+    real = noise.hide_labels(np.linspace(0, 1, 50), 0.3, random_state=0)
     assert np.isnan(real).sum() == 35
     with pytest.raises(ValueError, match=r"^y: "):
-        datasets.hide_labels(np.array(["a", "b"]))
+        noise.hide_labels(np.array(["a", "b"]))
 
 
 def test_labels_that_are_minus_one_cannot_be_hidden():
     with pytest.raises(ValueError, match="-1 is a class here"):
-        datasets.hide_labels(np.array([-1, 1] * 5), random_state=0)
+        noise.hide_labels(np.array([-1, 1] * 5), random_state=0)
 
 
 MAKERS = {
-    "uniform": lambda y, s: datasets.uniform_flips(y, 0.4, random_state=s),
-    "pair": lambda y, s: datasets.pair_flips(y, 0.4, random_state=s),
-    "instance": lambda y, s: datasets.instance_flips(np.outer(y, [1.0, 2.0]), y, 0.4, random_state=s),
-    "gaussian": lambda y, s: datasets.gaussian_noise(y, 0.4, random_state=s),
-    "laplace": lambda y, s: datasets.laplace_noise(y, 0.4, random_state=s),
-    "heavy": lambda y, s: datasets.heavy_tailed_noise(y, 0.4, random_state=s),
-    "gross": lambda y, s: datasets.gross_outliers(y, random_state=s),
-    "hide": lambda y, s: datasets.hide_labels(y, random_state=s),
+    "uniform": lambda y, s: noise.uniform_flips(y, 0.4, random_state=s),
+    "pair": lambda y, s: noise.pair_flips(y, 0.4, random_state=s),
+    "instance": lambda y, s: noise.instance_flips(np.outer(y, [1.0, 2.0]), y, 0.4, random_state=s),
+    "gaussian": lambda y, s: noise.gaussian_noise(y, 0.4, random_state=s),
+    "laplace": lambda y, s: noise.laplace_noise(y, 0.4, random_state=s),
+    "heavy": lambda y, s: noise.heavy_tailed_noise(y, 0.4, random_state=s),
+    "gross": lambda y, s: noise.gross_outliers(y, random_state=s),
+    "hide": lambda y, s: noise.hide_labels(y, random_state=s),
     "split": lambda y, s: datasets.split_rows(len(y), sizes=(7, 1, 1, 1), random_state=s).train,
     "biased": lambda y, s: datasets.biased_split(y, sizes=(70, 10, 10, 10), random_state=s).trusted,
 }
@@ -137,19 +138,19 @@ def test_makers_are_repeatable_and_touch_nothing_else(maker):
 @pytest.mark.parametrize(
     ("call", "argument"),
     [
-        (lambda: datasets.uniform_flips(Y, 1.2), "rate"),
-        (lambda: datasets.pair_flips([1, 1], 0.5), "classes"),
-        (lambda: datasets.pair_flips([1, 7], 0.5, classes=[1, 2]), "y"),
-        (lambda: datasets.transition_flips([0, 1], np.eye(3)), "matrix"),
-        (lambda: datasets.transition_flips([0, 1], [[0.5, 0.6], [0, 1]]), "matrix"),
-        (lambda: datasets.transition_flips([0, 1], [[1.5, -0.5], [0, 1]]), "matrix"),
-        (lambda: datasets.instance_flips(np.zeros((3, 1)), [0, 1], 0.5), "X"),
-        (lambda: datasets.gaussian_noise([0.0], -1.0), "sigma"),
-        (lambda: datasets.laplace_noise([0.0], np.nan), "scale"),
-        (lambda: datasets.heavy_tailed_noise([0.0], 1.0, df=0.0), "df"),
-        (lambda: datasets.gaussian_noise([0.0], 1.0, fraction=2.0), "fraction"),
-        (lambda: datasets.gross_outliers([0.0], reach=0.5), "reach"),
-        (lambda: datasets.hide_labels([0], 2.0), "labelled"),
+        (lambda: noise.uniform_flips(Y, 1.2), "rate"),
+        (lambda: noise.pair_flips([1, 1], 0.5), "classes"),
+        (lambda: noise.pair_flips([1, 7], 0.5, classes=[1, 2]), "y"),
+        (lambda: noise.transition_flips([0, 1], np.eye(3)), "matrix"),
+        (lambda: noise.transition_flips([0, 1], [[0.5, 0.6], [0, 1]]), "matrix"),
+        (lambda: noise.transition_flips([0, 1], [[1.5, -0.5], [0, 1]]), "matrix"),
+        (lambda: noise.instance_flips(np.zeros((3, 1)), [0, 1], 0.5), "X"),
+        (lambda: noise.gaussian_noise([0.0], -1.0), "sigma"),
+        (lambda: noise.laplace_noise([0.0], np.nan), "scale"),
+        (lambda: noise.heavy_tailed_noise([0.0], 1.0, df=0.0), "df"),
+        (lambda: noise.gaussian_noise([0.0], 1.0, fraction=2.0), "fraction"),
+        (lambda: noise.gross_outliers([0.0], reach=0.5), "reach"),
+        (lambda: noise.hide_labels([0], 2.0), "labelled"),
         (lambda: datasets.split_rows(5, sizes=(3, 1, 1, 1)), "sizes"),
         (lambda: datasets.split_ratio(5, ratio=(1, 2)), "ratio"),
         (lambda: datasets.biased_split(Y, odds=(0, 0)), "odds"),

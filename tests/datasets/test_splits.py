@@ -3,26 +3,26 @@
 import numpy as np
 import pytest
 
-from safegain import datasets
+from safegain.datasets import splits
 from tests.datasets.draws import Y, within
 
 
-def parts(split: datasets.Split) -> list[np.ndarray]:
+def parts(split: splits.Split) -> list[np.ndarray]:
     return [split.train, split.validation, split.hyper, split.test]
 
 
 def test_split_rows_and_ratio():
-    split = datasets.split_rows(12_000, random_state=0)
+    split = splits.split_rows(12_000, random_state=0)
     assert [len(part) for part in parts(split)] == [7000, 1000, 1000, 1000]
     assert len(np.unique(np.concatenate(parts(split)))) == 10_000
-    split = datasets.split_ratio(252, random_state=0)
+    split = splits.split_ratio(252, random_state=0)
     assert [len(part) for part in parts(split)] == [176, 26, 25, 25]
     assert np.array_equal(np.sort(np.concatenate(parts(split))), np.arange(252))
     assert np.array_equal(split.trusted, np.r_[split.validation, split.hyper])
 
 
 def test_biased_split_has_its_odds_exactly():
-    split = datasets.biased_split(Y, random_state=0)
+    split = splits.biased_split(Y, random_state=0)
     assert [len(part) for part in parts(split)] == [7000, 1000, 1000, 1000]
     assert len(np.unique(np.concatenate(parts(split)))) == 10_000
     for part in (split.validation, split.hyper):
@@ -33,13 +33,13 @@ def test_biased_split_has_its_odds_exactly():
 
 def test_biased_split_says_when_rows_run_out():
     with pytest.raises(ValueError, match=r"^sizes: 1500 trusted rows of the second half .* are left"):
-        datasets.biased_split(Y[:10_100], random_state=0)
+        splits.biased_split(Y[:10_100], random_state=0)
 
 
 def test_assemble_puts_training_rows_first_and_spoils_only_them():
     X, true = np.arange(40.0).reshape(20, 2), np.arange(20)
-    split = datasets.split_rows(20, sizes=(10, 3, 2, 4), random_state=0)
-    problem = datasets.assemble(X, true, split, lambda y: y + 100)
+    split = splits.split_rows(20, sizes=(10, 3, 2, 4), random_state=0)
+    problem = splits.assemble(X, true, split, lambda y: y + 100)
     assert problem.trusted.tolist() == [False] * 10 + [True] * 5
     assert np.array_equal(problem.y[:10], split.train + 100)
     assert np.array_equal(problem.y[10:], split.trusted)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from safegain import datasets
+from safegain.datasets.text import load_youtube
 from tests.datasets.sources import real_data
 
 
 @real_data
 def test_youtube():
-    bunch = datasets.load_youtube()
+    bunch = load_youtube()
     assert bunch.weak_labels.shape == (1956, 10)
     assert [int((bunch.split == part).sum()) for part in ("train", "valid", "test")] == [1586, 120, 250]
     train = bunch.split == "train"

@@ -7,6 +7,7 @@ import pytest
 
 from safegain.data.inputs import fit_inputs
 from safegain.encoding import TableEncoder, images
+from safegain.encoding.block import LEAST_SPREAD, comparable_scale
 from tests.encoding.samples import MIXED_KINDS, arrow, mixed_table, refused
 
 
@@ -77,3 +78,9 @@ def test_a_damaged_state_is_refused(damage):
 @cache
 def mixed_state() -> tuple[dict, dict]:
     return TableEncoder(MIXED_KINDS).fit(mixed_table()).state()
+
+
+def test_the_scale_of_a_block():
+    assert comparable_scale(np.array([3.0, 4.0, 0.0])) == pytest.approx(5)
+    assert comparable_scale(np.zeros(2)) == 1
+    assert comparable_scale(np.r_[1000.0, np.ones(9)]) == pytest.approx(1 / LEAST_SPREAD)  # the small ones still count

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
 from safegain.encoding import TableEncoder
+from safegain.encoding.categories import MOST_COLUMNS
 from tests.encoding.samples import arrow, stored
 
 
@@ -22,7 +23,7 @@ def test_categories_are_scikit_learns(n_categories, n):
     new = [*values[:100], *values[-n_categories:], "never seen"]
     expected = oracle.transform(np.array(new, dtype=object)[:, None]).astype(np.float32)
     assert np.array_equal(encoder.transform({"c": arrow(new)}), expected)
-    assert len(encoder.get_feature_names_out()) <= 50
+    assert len(encoder.get_feature_names_out()) <= MOST_COLUMNS
 
 
 def test_missing_is_a_category_if_it_was_seen():

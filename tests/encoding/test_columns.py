@@ -48,7 +48,7 @@ def test_missing_and_uneven_columns_are_named():
     encoder = TableEncoder(MIXED_KINDS).fit(table)
     with pytest.raises(EncodingError, match="column 'town': is missing"):
         encoder.transform({name: table[name] for name in table if name != "town"})
-    with pytest.raises(EncodingError, match="column 'town': has 10 rows, and column 'age' has 300"):
+    with pytest.raises(EncodingError, match="column 'town': has 10 rows, but column 'age' has 300"):
         encoder.transform({**table, "town": table["town"][:10]})
     frame = as_frame(table)
     twice = pd.concat([frame, frame[["age"]]], axis=1)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from safegain import PGSClassifier
-from safegain.encoding import TableEncoder
+from safegain.encoding.encoder import TableEncoder
 from safegain.learners.recipe import Recipe
 from tests.encoding.samples import (
     MIXED_KINDS,

@@ -12,6 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
 from safegain.encoding import EncodingError, TableEncoder
+from safegain.encoding.numbers import median
 from tests.encoding.samples import arrow, encode, stored
 
 
@@ -74,7 +75,7 @@ def test_numbers_from_every_source(same):
         (arrow(["1"] * 70_000 + ["x" * 500]), "column 'c', row 70000: found 'xxx[^\n]{50,60}\\.\\.\\.'"),
         (arrow([date(2020, 1, 1)]), "row 0: found '2020-01-01'"),
         (np.zeros((3, 2)), "column 'c': is an array of shape \\(3, 2\\)"),
-        (np.array(3.0), "one value"),
+        (np.array(3.0), "a single value"),
         (arrow([[1], [2]]), "neither numbers nor text"),
         ([1, "a", {}], "row 2: holds dict values"),
         (["a", "\ud800", 1], "row 1: [^\n]*not valid Unicode"),
@@ -130,7 +131,7 @@ def test_what_is_no_array_is_named(values, message):
 
 def test_arrays_keep_their_width():
     encoder = TableEncoder({"c": "array"}).fit({"c": np.zeros((3, 2))})
-    with pytest.raises(EncodingError, match="has 3 numbers a row, and had 2"):
+    with pytest.raises(EncodingError, match="has 3 numbers per row, but had 2"):
         encoder.transform({"c": np.zeros((3, 3))})
 
 
@@ -139,3 +140,8 @@ def test_arrays_of_different_units_are_standardised_beside_other_kinds():
     table = {"c": array, "k": arrow(["a", "b"] * 25)}
     found = TableEncoder({"c": "array", "k": "category"}).fit_transform(table)
     np.testing.assert_allclose(found[:, :5].var(axis=0), 0.2, rtol=1e-4)
+
+
+def test_the_median_is_that_of_what_is_there():
+    assert median(np.array([np.nan, 3.0, 1.0, 10.0])) == 3
+    assert median(np.array([np.nan])) == 0

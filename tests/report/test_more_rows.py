@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from safegain.report.more_rows import _rounded
 from safegain.report.page import _disagree
 from safegain.runs import open_run
 from tests.report.html import change, failed, page
@@ -33,3 +34,7 @@ def test_how_many_rows_it_takes_for_other_tests(tmp_path, change_of_entry, words
     certificate["entries"][0] |= change_of_entry
     change(folder, certificate=certificate, verdict={"outcome": "fell back", "reference": "raw"})
     assert words in page(folder).text
+
+
+def test_numbers_of_rows_are_rounded_upwards():
+    assert [_rounded(n) for n in (7, 99, 101, 1234, 98_001)] == ["7", "99", "110", "1,300", "99,000"]

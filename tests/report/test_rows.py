@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from safegain.report.rows import MOST_ROWS, most_suspicious
+from safegain.runs import open_run
 from tests.report.html import change, page
 from tests.run_folders import make_run
 
@@ -13,7 +15,7 @@ def test_a_number_is_doubted_and_a_class_suggested(tmp_path, task, words):
     folder = make_run(tmp_path / "run", task=task)
     labels = pd.read_parquet(folder / "labels-1-of-1.parquet").assign(confidence=0.83)
     labels.to_parquet(folder / "labels-1-of-1.parquet", index=False)
-    assert page(folder).text.count(f"{words}very likely (0.83)") == 30
+    assert page(folder).text.count(f"{words}very likely (0.83)") == MOST_ROWS
 
 
 def test_a_large_run_makes_a_small_report(tmp_path):
@@ -28,3 +30,12 @@ def test_a_large_run_makes_a_small_report(tmp_path):
     change(folder, history=history, columns=dict.fromkeys(words, "text"))
     assert len(page(folder).having("img")) == 30
     assert (folder / "report.html").stat().st_size < 3_000_000
+
+
+def test_rows_in_the_order_of_the_issues(tmp_path):
+    run = open_run(make_run(tmp_path / "run", pictures=True))
+    found = most_suspicious(run)
+    assert [row.row for row in found] == run.issues["row"].head(MOST_ROWS).tolist()
+    assert [row.name for row in found] == [f"id-{row.row}" for row in found]
+    assert found[0].values == [(name, f"{name} {found[0].row}") for name in ("age", "town", "comment")]
+    assert all(row.picture.startswith("data:image/png;base64,") for row in found)

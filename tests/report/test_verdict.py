@@ -6,6 +6,8 @@ import re
 import pytest
 
 from safegain.certificates.power import required_trusted
+from safegain.report.comparison import standings
+from safegain.report.verdict import verdict
 from safegain.runs import open_run
 from tests.report.html import change, failed, fallen_back, page
 from tests.run_folders import make_run
@@ -139,3 +141,11 @@ def test_a_certificate_by_another_measure_does_not_speak_of_mistakes(tmp_path):
     assert "The new model does better on every measure you asked for than" in text
     assert "It passed all 2 tests" in text
     assert "its gain is at least 0.04 in brier" in text
+
+
+def test_a_verdict_in_parts(tmp_path):
+    facts = open_run(make_run(tmp_path / "run")).facts
+    found = verdict(facts, standings(facts), [], "run")
+    assert (found.outcome, found.badge) == ("improved", "Improved")
+    assert len(found.grounds) == 2
+    assert [step.command for step in found.advice] == ["safegain predict run new.csv", "safegain review run"]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from safegain.review import create_app
+from safegain.review.app import create_app
 from safegain.runs.folder import RunError
 from tests.review.client import TOKEN, decide, exported, numbers, rows
 

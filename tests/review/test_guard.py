@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 import safegain
 from safegain.review.app import SCRIPTS, STATIC
+from safegain.review.guard import report_key
 from tests.review.client import ADDRESS, TOKEN, numbers
 
 
@@ -141,3 +142,9 @@ def test_a_report_is_a_file_of_the_run_and_not_too_large(folder, client, tmp_pat
     with report.open("ab") as longer:
         longer.write(b"x")
     assert refused()
+
+
+def test_every_report_has_a_key_of_its_own():
+    keys = {report_key(token, number) for token in ("one", "two") for number in range(3)}
+    assert len(keys) == 6
+    assert not any("one" in key or "two" in key for key in keys)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from safegain.review import import_decisions
+from safegain.review.imports import import_decisions, verdict_of
 from tests.review.client import decide, opened, rows
 
 
@@ -28,3 +28,7 @@ def test_an_import_that_does_not_fit_changes_nothing(folder, pair, message):
         import_decisions(folder, [(0, "cat"), pair])
     with opened(folder) as client:
         assert client.get("/api/changes").json()["last"] == 0
+
+
+def test_verdicts_by_the_label():
+    assert [verdict_of(label, "cat", "dog") for label in ("cat", "dog", "cow")] == ["keep", "accept", "other"]

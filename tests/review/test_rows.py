@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from safegain.review import create_app
+from safegain.review.rows import ORDERS, Query
 from safegain.runs.folder import RunError, open_run
 from safegain.runs.lot import by_lot
 from tests.review.client import TOKEN, decide, numbers, opened, rows
@@ -165,3 +166,10 @@ def test_a_million_labels(tmp_path):
         assert decide(client, row, "accept").status_code == 200
         assert [change["row"] for change in client.get("/api/changes").json()["changes"]] == [row]
         assert time.perf_counter() - began < 1
+
+
+def test_questions_that_make_no_sense():
+    assert [Query(order=order).order for order in ORDERS] == ["suspicious", "effect", "settling", "random"]
+    for wrong, words in (({"order": "alphabet"}, "order: must be one of suspicious"), ({"state": "x"}, "state: ")):
+        with pytest.raises(ValueError, match=words):
+            Query(**wrong)

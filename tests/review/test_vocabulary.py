@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from safegain.review import create_app
+from safegain.review.vocabulary import Vocabulary
 from safegain.runs.folder import RunError, open_run
 from tests.review.client import decide, numbers, opened, rows
 from tests.run_folders import make_run
@@ -85,3 +86,15 @@ def test_a_run_of_classes_that_names_none_is_damaged(tmp_path):
     (folder / "run.json").write_text(json.dumps({**facts, "classes": None}))
     with pytest.raises(RunError, match="classes must not be null"):
         create_app(folder, "token", port=8000)
+
+
+def test_labels_from_elsewhere():
+    classes, numbers = Vocabulary((1, 2)), Vocabulary(None)
+    assert classes.parsed("2") == classes.chosen(1) == 2
+    assert classes.has(1)
+    assert not classes.has(True)
+    assert not classes.has("1")
+    assert numbers.parsed("1.5") == 1.5
+    for vocabulary, wrong in ((classes, "3"), (numbers, "one"), (numbers, "inf")):
+        with pytest.raises(ValueError, match="label"):
+            vocabulary.parsed(wrong)

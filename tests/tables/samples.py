@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from safegain.tables import BadFile, Source, read_problem
+from safegain.tables.bad_file import BadFile
+from safegain.tables.problem import read_problem
+from safegain.tables.source import Source
 
 
 def put(path, content):

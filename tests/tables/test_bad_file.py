@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from safegain.cli import app
 from safegain.runs import open_run
+from safegain.tables.bad_file import BadFile, listed, no_column, shown
 
 ROWS = 120
 HEADER = "age,town,income,y\n"
@@ -187,3 +188,10 @@ def test_never_a_traceback(tmp_path_factory, suffix, mutations):
         assert not (folder / "out").exists()
     else:
         assert open_run(folder / "out").facts["label"] == "y"
+
+
+def test_a_message_is_one_line_whatever_it_quotes():
+    assert str(BadFile("a\n\x1b[31m: is bad")) == r"a\n\x1b[31m: is bad"
+    assert shown("x" * 99) == "'" + "x" * 55 + "...'"
+    assert listed("abcd", 2) == "'a', 'b' and 2 more"
+    assert str(no_column("t.csv", "agee", ["age", "town"])).endswith("did you mean 'age'? it has 'age', 'town'")

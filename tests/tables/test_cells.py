@@ -1,8 +1,10 @@
 """Numbers that are written as text."""
 
+import pyarrow as pa
 import pytest
 
 from safegain.tables import csv_files, read_table
+from safegain.tables.cells import are_codes, as_numbers
 from tests.tables.samples import as_csv, complaint, problem, put
 
 
@@ -39,10 +41,10 @@ def test_a_dot_means_the_same_in_all_blocks(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("delimiter", "cell", "why"),
     [
-        (";", "1.5", "(dots and commas do not stand as in 1.201,50)"),
-        (",", "1,20", "(dots and commas do not stand as in 1,201.50)"),
-        (",", "12O", "('O' is no digit)"),
-        (",", "1 201", "(' ' is no digit)"),
+        (";", "1.5", "(dots and commas are not placed as in 1.201,50)"),
+        (",", "1,20", "(dots and commas are not placed as in 1,201.50)"),
+        (",", "12O", "('O' is not a digit)"),
+        (",", "1 201", "(' ' is not a digit)"),
     ],
 )
 def test_what_is_odd_about_a_number(tmp_path, delimiter, cell, why):
@@ -53,3 +55,11 @@ def test_what_is_odd_about_a_number(tmp_path, delimiter, cell, why):
         file = put(tmp_path / "a.csv", as_csv(rows, delimiter))
         named = {"task": "numbers"} if column == "y" else {}
         complaint(lambda file=file, n=named: problem(file, **n), file, "line 29", f"'{cell}' is not a number {why}")
+
+
+def test_texts_as_numbers():
+    assert as_numbers(pa.array(["1", " 2 ", "NA"]), decimal_comma=False).to_pylist() == [1, 2, None]
+    assert as_numbers(pa.array(["1,5"]), decimal_comma=True).to_pylist() == [1.5]
+    assert as_numbers(pa.array(["1", "one"]), decimal_comma=False) is None
+    assert are_codes(pa.array(["007", "012", "9"]))
+    assert not are_codes(pa.array(["007", "12", "9"]))

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from safegain.tables import read_table, write_table
+from safegain.tables import read_table
+from safegain.tables.export import write_table
 from tests.tables.samples import complaint
 
 HOSTILE = ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx", 'a"b', "a,b", "a\nb", "'q", "plain", "", None, "ünï", "a=1"]

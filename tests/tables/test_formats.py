@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from safegain.tables import BadFile, write_table
+from safegain.tables.formats import read_table
 from tests.tables.samples import DEEP, GOOD, as_csv, as_json_lines, complaint, good_rows, problem, put
 
 
@@ -42,6 +43,7 @@ def test_every_format_gives_the_same_problem(tmp_path):
     files = sorted(tmp_path.iterdir())
     assert len(files) == 12
     for file in files:
+        assert read_table(file).n_rows == len(frame), file
         found = problem(file)
         assert found.kinds == {"x": "number", "colour": "category"}, file
         assert found.task == "classes"
@@ -51,8 +53,8 @@ def test_every_format_gives_the_same_problem(tmp_path):
         assert found.trusted is found.ids is found.groups is None
         assert found.notes == (
             "The label has 2 different texts: classes.",
-            "No trusted rows were named: some of the labelled rows stand in for them, so that right means no more than "
-            "as good as your labels; --trusted names better ones.",
+            "You named no trusted rows, so some of the labelled rows stand in for them: results can only be as good as "
+            "your labels. Name trusted rows with --trusted.",
             "Columns as numbers: x; as categories: colour.",
         )
 
@@ -60,8 +62,8 @@ def test_every_format_gives_the_same_problem(tmp_path):
 BAD = [
     ("a.csv", b"", ["is empty"]),
     ("a.csv", b"\n\n\n", ["is empty"]),
-    ("a.csv", b"x,y\n", ["header and no rows"]),
-    ("a.csv", b"x,y\n1,a\n", ["one row only"]),
+    ("a.csv", b"x,y\n", ["header but no rows"]),
+    ("a.csv", b"x,y\n1,a\n", ["only one row"]),
     ("a.csv", GOOD + "1,2\n", ["line 14", "has 2 fields", "header has 3"]),
     ("a.csv", 'x,t,y\n1,"two\nlines",a\n2,b,c,d\n', ["line 4", "has 4 fields", "header has 3"]),
     ("a.csv", 'x,t,y\n1,"two,a\n2,b,c\n3,b,c\n', ["line 2", "never closed"]),
@@ -107,10 +109,10 @@ BAD = [
     ("a.csv", "x,y\n2,a\ninf,b\n3,a\n", ["line 3", "column 'x'", "inf", "finite"]),
     ("a.csv", "x,y\n2,1.5\n3,1e999\n1,2\n", ["line 3", "column 'y'", "inf"]),
     ("a.parquet", GOOD, ["not a Parquet file", ".csv"]),
-    ("a.parquet", b"PAR1" + b"x" * 50, ["not a whole Parquet file"]),
+    ("a.parquet", b"PAR1" + b"x" * 50, ["not a complete Parquet file"]),
     ("a.parquet", b"", ["is empty"]),
     ("a.npz", b"", ["is empty"]),
-    ("a.npz", GOOD, ["not a whole NPZ"]),
+    ("a.npz", GOOD, ["not a complete NPZ"]),
     ("a.xlsx", b"PK\x03\x04", ["CSV UTF-8", ".csv"]),
     ("a.txt", GOOD, [".csv .tsv"]),
     ("a", GOOD, [".csv .tsv"]),
@@ -166,7 +168,7 @@ def test_no_permission(tmp_path):
         "except BadFile as error: print(error)"
     )
     said = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True)
-    assert said.stdout == f"{file}: may not be read by you; ask its owner, or copy it\n", said.stderr
+    assert said.stdout == f"{file}: you may not read this file; ask its owner for permission\n", said.stderr
 
 
 def bytes_of(suffix):

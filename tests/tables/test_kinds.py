@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from safegain.tables.kinds import kinds_said
 from tests.tables.samples import as_csv, complaint, problem, put
 
 
@@ -112,3 +113,7 @@ def test_dropped_columns_do_not_count(tmp_path):
     file = put(tmp_path / "a.csv", as_csv(rows))
     complaint(lambda: problem(file), file, "4101 columns")
     assert len(problem(file, drop=tuple(names[:100])).kinds) == 4000
+
+
+def test_kinds_in_words():
+    assert kinds_said({"a": "number", "b": "text", "c": "number"}) == "Columns as numbers: a, c; as text: b."

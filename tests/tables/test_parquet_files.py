@@ -6,6 +6,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from safegain.tables import read_table
+from safegain.tables.parquet_files import read_parquet
 from tests.tables.samples import complaint, good_rows, problem, put
 
 
@@ -51,3 +52,10 @@ def test_dates_and_lists_of_parquet_are_left_out(tmp_path):
         lambda: problem(tmp_path / "a.parquet", kinds={"when": "number"}), tmp_path / "a.parquet", "'when'", "timestamp"
     )
     complaint(lambda: problem(tmp_path / "a.parquet", label="when"), tmp_path / "a.parquet", "'when'", "timestamp")
+
+
+def test_files_of_a_folder_that_disagree_are_told(tmp_path):
+    for number, values in enumerate(([1, 2], ["a", "b"])):
+        parquet.write_table(pa.table({"x": values, "y": ["p", "q"]}), tmp_path / f"{number}.parquet")
+    complaint(lambda: read_parquet(tmp_path, drop=()), tmp_path, "disagree on the type of 'x'", "'int64'", "'string'")
+    assert list(read_parquet(tmp_path, drop=("x",)).columns) == ["y"]

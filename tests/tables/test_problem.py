@@ -28,9 +28,9 @@ def test_a_column_of_marks(tmp_path):
     file = put(tmp_path / "c.csv", as_csv(rows))
     complaint(lambda: problem(file, trusted="ok"), file, "line 4", "'y'", "trusted")
     file = put(tmp_path / "d.csv", as_csv([row | {"ok": 0, "y": "ab"[i % 2]} for i, row in enumerate(rows)]))
-    complaint(lambda: problem(file, trusted="ok"), file, "'ok'", "no row is trusted")
+    complaint(lambda: problem(file, trusted="ok"), file, "'ok'", "marks no row as trusted")
     complaint(lambda: problem(file, trusted="okay.csv"), "okay.csv", "neither a file nor a column", "'ok'")
-    complaint(lambda: problem(file, trusted="y"), file, "'y'", "name another")
+    complaint(lambda: problem(file, trusted="y"), file, "'y'", "choose another")
     frame = pd.DataFrame(good_rows())
     frame["ok"] = [1.0, np.nan] * 6
     frame.to_parquet(tmp_path / "e.parquet")
@@ -136,7 +136,7 @@ def test_trusted_rows_by_row_number(tmp_path):
 def test_bad_trusted_files(tmp_path):
     train = put(tmp_path / "train.csv", TRAIN)
     for content, parts in {
-        "x,y\n1,a\n": ["misses 't', 'g'", "--drop"],
+        "x,y\n1,a\n": ["lacks 't', 'g'", "--drop"],
         "x,t,g\n1,p,g\n": ["no column 'y'"],
         "x,t,g,y\n1,p,g,a\n1,p,g,\n": ["line 3", "'y'", "needs a label"],
         "x,t,g,y\n1,p,g,a\n1,p,g,c\n": ["line 3", "'c'", "'a', 'b'", "add rows of that class"],
@@ -176,7 +176,9 @@ def test_trusted_labels_are_read_as_trains_are(tmp_path):
     trusted = put(tmp_path / "t.csv", "x,y\n1,1.5\n2,0\n")
     complaint(lambda: problem(train, trusted=str(trusted)), trusted, "line 2", "1.5")
     trusted = put(tmp_path / "t.csv", "x,y\n" + "1,1\n2,0.0\n" * 20 + "1,x\n")
-    complaint(lambda: problem(train, trusted=str(trusted)), trusted, "line 42", "the label 'x' is none", "'0', '1'")
+    complaint(
+        lambda: problem(train, trusted=str(trusted)), trusted, "line 42", "the label 'x' is not a class", "'0', '1'"
+    )
     trusted = put(tmp_path / "t.csv", "x,y\n1,1\n2,NA\n1,x\n")
     complaint(lambda: problem(train, trusted=str(trusted)), trusted, "line 3", "needs a label")
     pd.DataFrame({"x": [1, 2, 5, 4], "y": [True, False, False, True]}).to_parquet(tmp_path / "b.parquet")

@@ -1,6 +1,6 @@
 """Rows that come after a fit."""
 
-from safegain.tables import read_rows
+from safegain.tables.rows import read_rows
 from tests.tables.samples import complaint, put
 
 
@@ -11,7 +11,7 @@ def test_rows_to_predict_and_fresh_rows(tmp_path):
     assert list(rows.table.columns) == ["x", "zip"]
     assert rows.table.columns["zip"].to_pylist() == ["01"]
     assert (rows.y, rows.ids.tolist()) == (None, ["7"])
-    complaint(lambda: read_rows(file, {"x": "number", "age": "number"}), file, "misses 'age'")
+    complaint(lambda: read_rows(file, {"x": "number", "age": "number"}), file, "lacks 'age'")
     complaint(lambda: read_rows(file, {"other": "number"}), file, "line 2", "'other'", "'?' is not a number")
     complaint(lambda: read_rows(file, kinds, label="y"), file, "no column 'y'")
     fresh = put(tmp_path / "fresh.csv", "zip,x,y\n01,1,1\n02,2,0\n")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from safegain.tables import Source
+from safegain.tables.source import Source
 
 
 def test_names_that_contradict_each_other_are_refused(tmp_path):
@@ -13,7 +13,7 @@ def test_names_that_contradict_each_other_are_refused(tmp_path):
     for wrong, words in (
         ({"task": "ranks"}, "task must be classes or numbers, not 'ranks'"),
         ({"kinds": {"x": "colour"}}, "kinds: 'x' must be one of number, .*, not 'colour'"),
-        ({"drop": ("y",)}, "label: the column 'y' is also"),
+        ({"drop": ("y",)}, "label: the column 'y' also has a kind or is dropped"),
         ({"id": "y"}, "label: the column 'y' is also the id"),
         ({"drop": ("x",), "kinds": {"x": "text"}}, "drop: 'x' is also given a kind"),
     ):

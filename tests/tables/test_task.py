@@ -2,8 +2,10 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from safegain.tables import read_rows
+from safegain.tables.rows import read_rows
+from safegain.tables.task import objects
 from tests.tables.samples import as_csv, complaint, problem, put
 
 
@@ -15,7 +17,7 @@ def test_tasks(tmp_path):
     whole = labels_of(tmp_path, ["1", "2", "3"] * 5)
     assert (whole.task, whole.y.tolist()) == ("classes", [1, 2, 3] * 5)
     assert {type(label) for label in whole.y} == {int}
-    assert "3 different whole numbers: classes; --task numbers if they are amounts" in whole.notes[0]
+    assert "3 different whole numbers: classes (use --task numbers if they are amounts)" in whole.notes[0]
     assert labels_of(tmp_path, ["1.0", "2.0", ""] * 5).y.tolist() == [1, 2, None] * 5
     codes = labels_of(tmp_path, ["01", "02", "10"] * 5)
     assert (codes.task, codes.y.tolist()) == ("classes", ["01", "02", "10"] * 5)
@@ -55,18 +57,21 @@ def test_classes_that_differ_only_in_case(tmp_path):
     found = labels_of(tmp_path, ["Gut", "gut", "mies"] * 5)
     assert len({*found.y}) == 3
     assert found.notes[1] == (
-        "The classes 'Gut' and 'gut' differ only in case: they are taken for two; write them alike if they are one."
+        "The classes 'Gut' and 'gut' differ only in case and count as two; spell them the same if they are one."
     )
     many = labels_of(tmp_path, [f"{case}{i}" for i in range(5) for case in "aAbB"] * 3)
     assert sum("differ only in case" in note for note in many.notes) == 3
-    assert "So it is with 7 more names of classes." in many.notes
+    assert "The same holds for 7 more class names." in many.notes
     assert not any("case" in note for note in labels_of(tmp_path, ["gut", "mies"] * 5).notes)
     trusted = put(tmp_path / "t.csv", "x,y\n1,gut\n2,Mies\n")
-    what = "the label 'Mies' is none of the training rows' classes, 'gut', 'mies' (it differs from 'mies' only in case)"
+    what = "the label 'Mies' is not a class of the training rows ('gut', 'mies'; it differs from 'mies' only in case)"
     complaint(lambda: problem(tmp_path / "l.csv", trusted=str(trusted)), trusted, "line 3", what)
 
 
 def test_one_object_for_all_rows_with_a_label(tmp_path):
+    shared = objects(pa.chunked_array([["aa", None], ["bb", "aa"]]), str.upper)
+    assert shared.tolist() == ["AA", None, "BB", "AA"]
+    assert shared[0] is shared[3]
     for labels in (["a", "b "], [1, 2]):
         found = labels_of(tmp_path, labels * 500)
         assert len({*map(id, found.y)}) == 2

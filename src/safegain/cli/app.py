@@ -38,7 +38,10 @@ def _version(wanted: bool) -> None:
 def safegain(
     version: Annotated[bool, typer.Option("--version", help="Say which.", is_eager=True, callback=_version)] = False,
 ) -> None:
-    """Learn from labels that you cannot trust, and never end up worse than before."""
+    """Learn from labels that you cannot trust.
+
+    Safegain compares with what you would have had, hands that back where it cannot do better, and proves it on request.
+    """
 
 
 @app.command()

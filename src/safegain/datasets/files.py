@@ -93,6 +93,6 @@ def obtain(
     folders = ", ".join(map(str, search_folders(data_dir)))
     failed = f" and could not be downloaded ({reason})" if reason else ""
     raise FileNotFoundError(
-        f"{name} was not found in {folders}{failed}; put it into one of these folders, or name its folder by data_dir "
-        f"or the environment variable SAFEGAIN_DATA. Where to get it: {origin}"
+        f"{name} was not found in {folders}{failed}; put it into one of these folders, or name its folder with "
+        f"data_dir or the environment variable SAFEGAIN_DATA. Where to get it: {origin}"
     ) from reason

@@ -35,7 +35,7 @@ def transition_flips(
     if chances.shape != (len(names), len(names)):
         raise ValueError(f"matrix: {len(names)} classes need as many rows and columns, got shape {chances.shape}")
     if not (chances >= 0).all() or not np.allclose(chances.sum(axis=1), 1):
-        raise ValueError("matrix: entries must be chances, at least zero, that sum to one in each row")
+        raise ValueError("matrix: entries must be probabilities that sum to one in each row")
     upper = chances.cumsum(axis=1)
     upper /= upper[:, -1:]  # the last bound is one exactly, so that no draw falls beyond it
     draws = np.random.default_rng(random_state).random(len(codes))
@@ -53,7 +53,7 @@ def instance_flips(
     names, codes = _codes(y, classes)
     rows = np.asarray(X, dtype=np.float64)
     if len(rows) != len(codes):
-        raise ValueError(f"X: has {len(rows)} rows and y has {len(codes)}; they must agree")
+        raise ValueError(f"X: has {len(rows)} rows, but y has {len(codes)}; make them equal")
     random = np.random.default_rng(random_state)
     reach = min(_share("rate", rate), 1 - rate) / RATE_SPREAD
     spread = truncnorm.rvs(-reach, reach, size=len(codes), random_state=random) if reach else 0.0
@@ -106,7 +106,7 @@ def hide_labels(y: ArrayLike, labelled: float = 0.4, *, random_state: Seed = Non
     if labels.dtype.kind not in "iuf":
         raise ValueError(f"y: only numbers can be hidden as -1 or NaN, got dtype {labels.dtype}; number the classes")
     if labels.dtype.kind != "f" and (labels == -1).any():
-        raise ValueError("y: -1 is a class here, and marks a row without a label; number the classes from 0")
+        raise ValueError("y: -1 is a class here but marks a row without a label; number the classes from 0")
     hidden = labels.astype(np.int64 if labels.dtype.kind == "u" else labels.dtype)
     n_hidden = len(labels) - round(_share("labelled", labelled) * len(labels))
     rows = np.random.default_rng(random_state).permutation(len(labels))[:n_hidden]
@@ -130,7 +130,7 @@ def _codes(y: ArrayLike, classes: ArrayLike | None) -> tuple[np.ndarray, np.ndar
     order = np.argsort(names)
     codes = order[np.searchsorted(names, labels, sorter=order).clip(max=len(names) - 1)]
     if (strange := names[codes] != labels).any():
-        raise ValueError(f"y: label {labels[strange].tolist()[0]!r} is none of the classes {names.tolist()}")
+        raise ValueError(f"y: label {labels[strange].tolist()[0]!r} is not one of the classes {names.tolist()}")
     return names, codes
 
 

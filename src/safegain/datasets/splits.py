@@ -81,8 +81,8 @@ def biased_split(
     for word, half, counts in (("first", rest[first], lower), ("second", rest[~first], upper)):
         if sum(counts) > len(half):
             raise ValueError(
-                f"sizes: {sum(counts)} trusted rows of the {word} half of the classes are needed, and {len(half)} are "
-                "left; give more rows, smaller sizes or milder odds"
+                f"sizes: {sum(counts)} trusted rows of the {word} half of the classes are needed, but only {len(half)} "
+                "are left; use more rows, smaller sizes or milder odds"
             )
         drawn.append(np.split(half[: sum(counts)], counts[:1]))
     mixed = [random.permutation(np.concatenate(pair)) for pair in zip(*drawn, strict=True)]
@@ -107,4 +107,4 @@ def _check_sizes(sizes: Sizes, n: int) -> None:
     if len(sizes) != 4 or min(sizes) < 0:
         raise ValueError(f"sizes: four whole numbers, at least zero, are needed, got {sizes!r}")
     if sum(sizes) > n:
-        raise ValueError(f"sizes: {sum(sizes)} rows are asked for and there are {n}; give smaller sizes")
+        raise ValueError(f"sizes: {sum(sizes)} rows are asked for, but there are {n}; use smaller sizes")

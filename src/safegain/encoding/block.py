@@ -59,7 +59,7 @@ class Block(ABC):
         if wrong:
             raise TypeError(f"{wrong[0]} of {cls.__name__} has another type")
         if not block.fits_together():
-            raise ValueError(f"what {cls.__name__} has learned does not fit together")
+            raise ValueError(f"the arrays of {cls.__name__} do not fit together")
         return block
 
     def fits_together(self) -> bool:

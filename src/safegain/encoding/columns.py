@@ -53,18 +53,18 @@ def n_rows(X: Any, names: Iterable[Any]) -> int:
     first = next(iter(lengths))
     for name, length in lengths.items():
         if length != lengths[first]:
-            raise EncodingError(name, f"has {length} rows, and column {first!r} has {lengths[first]}; they must agree")
+            raise EncodingError(name, f"has {length} rows, but column {first!r} has {lengths[first]}; make them equal")
     return lengths[first]
 
 
 def _length(X: Any, name: Any) -> int:
     if name not in X:
         others = ", ".join(map(repr, list(X)[:10]))
-        raise EncodingError(name, f"is missing, and needed; the columns are {others}")
+        raise EncodingError(name, f"is missing; the columns are {others}")
     try:
         return len(X[name])
     except TypeError:
-        raise EncodingError(name, "is one value; give one for each row") from None
+        raise EncodingError(name, "holds a single value; give one for each row") from None
 
 
 def _as_arrow(name: Any, values: Any) -> pa.Array:
@@ -80,7 +80,7 @@ def _encodable(name: Any, row: int, value: Any) -> str | None:
     except TypeError as error:
         raise EncodingError(name, str(error), row=row) from None
     if text is not None and not text.isprintable() and text.encode(errors="replace").decode() != text:
-        raise EncodingError(name, f"{shortened(text)} is not valid Unicode; write it anew", row=row)
+        raise EncodingError(name, f"{shortened(text)} is not valid Unicode; correct it", row=row)
     return text
 
 
@@ -130,7 +130,7 @@ def take(values: Values, rows: np.ndarray) -> Values:
 def decoded(name: Any, values: Values) -> tuple[list[str | None], np.ndarray]:
     """The distinct values as canonical text, which may repeat, and for each row the number of its value."""
     if not isinstance(values, pa.ChunkedArray):
-        raise EncodingError(name, f"is an array of shape {values.shape}; this kind takes one value a row")
+        raise EncodingError(name, f"is an array of shape {values.shape}; this kind takes one value per row")
     try:
         coded = values.combine_chunks().dictionary_encode()
         distinct = [canonical(value) for value in coded.dictionary.to_pylist()]
@@ -152,7 +152,7 @@ def as_texts(name: Any, values: Values) -> list[str]:
 def as_numbers(name: Any, values: Values, *, first_row: int = 0) -> np.ndarray:
     """float64, NaN where there is no value; infinity is refused."""
     if not isinstance(values, pa.ChunkedArray):
-        raise EncodingError(name, f"is an array of shape {values.shape}; numbers take one value a row")
+        raise EncodingError(name, f"is an array of shape {values.shape}; numbers take one value per row")
     kind = values.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         numbers = pc.cast(values, pa.float64(), safe=False).to_numpy()
@@ -174,7 +174,9 @@ def _parsed(name: Any, distinct: list[str | None], rows: np.ndarray, first_row: 
         except ValueError:
             row = first_row + int(np.flatnonzero(rows == i)[0])
             raise EncodingError(
-                name, f"found {shortened(text or '')}, which is not a number; mend it, or make it a category", row=row
+                name,
+                f"found {shortened(text or '')}, which is not a number; correct it, or make the column a category",
+                row=row,
             ) from None
     return numbers
 

@@ -65,7 +65,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         mixed = len(self.kinds) > 1 and set(self.kinds.values()) != {"number"}
         blocks = [self._fitted(name, kind, column_of(X, name), mixed) for name, kind in self.kinds.items()]
         if not any(block.columns for block in blocks):
-            raise ValueError(f"X: nothing is left of {list(self.kinds)}: no text has a word; give other columns")
+            raise ValueError(
+                f"X: nothing is left to encode in {list(self.kinds)}: the texts hold no words; add other columns"
+            )
         self.blocks_ = blocks
         return self
 
@@ -154,9 +156,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             encoder._check_parameters()
             encoder.blocks_ = [_restored(i, block, arrays) for i, block in enumerate(facts["blocks"])]
             if [block.name for block in encoder.blocks_] != list(encoder.kinds):
-                raise ValueError("its blocks are not those of its columns")
+                raise ValueError("its blocks do not match its columns")
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"state: is not that of a TableEncoder ({error}); store it anew") from None
+            raise ValueError(f"state: is not that of a TableEncoder ({error}); save it again") from None
         return encoder
 
 

@@ -112,6 +112,8 @@ def _rows_at_once(values: np.ndarray) -> int:
 def _check_array(name: Any, values: Values, n_columns: int | None = None) -> None:
     if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "biuf":
         found = f"{values.dtype} {values.shape}" if isinstance(values, np.ndarray) else f"one {values.type} a row"
-        raise EncodingError(name, f"must be an array of numbers with two dimensions, found {found}; give such an array")
+        raise EncodingError(name, f"must be an array of numbers with two dimensions, found {found}; reshape it")
     if n_columns is not None and values.shape[1] != n_columns:
-        raise EncodingError(name, f"has {values.shape[1]} numbers a row, and had {n_columns} in fit; give as many")
+        raise EncodingError(
+            name, f"has {values.shape[1]} numbers per row, but had {n_columns} in fit; use the same width"
+        )

@@ -29,17 +29,19 @@ def picture_path(folder: str | Path | None, text: str | None) -> Path:
         raise BadPicture("there is no path; give one, or leave the row out")
     shown = shortened(text)
     if folder is None:
-        raise BadPicture(f"found the path {shown}, and no folder is given; pass folder=, which paths are relative to")
+        raise BadPicture(
+            f"found the path {shown}, but no folder is given; pass folder=, the folder that paths start from"
+        )
     try:
         root = Path(folder).resolve()
         path = (root / text).resolve()
         inside, there = path.is_relative_to(root), path.is_file()
     except (OSError, ValueError, RuntimeError):  # too long, a null byte, links in a circle
-        raise BadPicture(f"{shown} is not the path of a file; mend it") from None
+        raise BadPicture(f"{shown} is not the path of a file; correct it") from None
     if not inside:
         raise BadPicture(f"{shown} leaves the folder {shortened(str(folder))}; pictures must lie inside it")
     if not there:
-        raise BadPicture(f"{shown} is not a file in {shortened(str(folder))}; mend the path, or leave the row out")
+        raise BadPicture(f"{shown} is not a file in {shortened(str(folder))}; correct the path, or leave the row out")
     return path
 
 
@@ -50,7 +52,7 @@ def open_picture(folder: str | Path | None, text: str | None) -> Image.Image:
         with path.open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)
     except OSError as error:
-        raise BadPicture(f"{shown} cannot be read ({error.strerror}); mend its permissions") from None
+        raise BadPicture(f"{shown} cannot be read ({error.strerror}); change its permissions") from None
     if len(data) > MOST_BYTES:
         raise BadPicture(f"{shown} is larger than {MOST_BYTES // 10**6} MB; make it smaller")
     try:
@@ -71,7 +73,7 @@ def _reading(text: str | None) -> Iterator[None]:
     try:
         yield
     except Exception:
-        raise BadPicture(f"{shortened(text or '')} is damaged, and cannot be read; replace the file") from None
+        raise BadPicture(f"{shortened(text or '')} is damaged and cannot be read; replace the file") from None
 
 
 def upright_size(image: Image.Image, text: str | None) -> tuple[int, int]:

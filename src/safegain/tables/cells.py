@@ -38,15 +38,15 @@ def not_numbers(texts: pa.ChunkedArray, *, decimal_comma: bool) -> pa.ChunkedArr
 
 
 def not_a_number(texts: pa.ChunkedArray, row: int, *, decimal_comma: bool) -> str:
-    """ "'12O' is not a number ('O' is no digit)" """
+    """ "'12O' is not a number ('O' is not a digit)" """
     text = texts[row].as_py()
     said = f"{shown(text)} is not a number"
     if not any(c.isdigit() for c in text):
         return said
     if strange := [c for c in text.strip() if c not in "0123456789.,+-eE"]:
-        return f"{said} ({shown(strange[0])} is no digit)"
+        return f"{said} ({shown(strange[0])} is not a digit)"
     right = "1.201,50" if decimal_comma and has_decimal_commas(texts) else "1,201.50"
-    return f"{said} (dots and commas do not stand as in {right})" if {*text} & {*".,"} else said
+    return f"{said} (dots and commas are not placed as in {right})" if {*text} & {*".,"} else said
 
 
 def without_nan(numbers: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -31,7 +31,7 @@ def read_csv(path: Path, *, text: Collection[str], drop: Collection[str]) -> Tab
     file = _CsvFile(path, delimiter, names, header.last_line)
     columns, n_rows = _read(file, kept, text)
     if not n_rows:
-        raise BadFile(f"{path}: has a header and no rows below it; export it again")
+        raise BadFile(f"{path}: has a header but no rows; export it again")
     pa.default_memory_pool().release_unused()
     return Table(path, columns, n_rows, partial(line_of, path, delimiter), decimal_comma=delimiter == ";")
 
@@ -120,5 +120,5 @@ def _names(path: Path, header: Record) -> list[str]:
     names = [name.strip() or f"column {place}" for place, name in enumerate(header.fields, start=1)]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise BadFile(f"{path}: line {header.first_line}: names columns twice: {listed(twice)}; rename them")
+        raise BadFile(f"{path}: line {header.first_line}: column names occur twice: {listed(twice)}; rename them")
     return names

@@ -89,8 +89,8 @@ def check_shape(path: Path, delimiter: str) -> None:
         expected = len(fields) if expected is None else expected
         if len(fields) != expected:
             raise BadFile(
-                f"{path}: line {first}: has {len(fields)} fields, and the header has {expected}; correct the line (a "
-                f"text with {delimiter!r} in it needs quotes around it)"
+                f"{path}: line {first}: has {len(fields)} fields, but the header has {expected}; correct the line (put "
+                f"quotes around a text that contains {delimiter!r})"
             )
         if len("".join(fields).encode(errors="surrogateescape")) > LARGEST_ROW:
             raise _too_large(path, first)

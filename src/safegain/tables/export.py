@@ -30,7 +30,7 @@ def write_table(path: Path, columns: Mapping[str, Any]) -> None:
     path = Path(path)
     writers = {".csv": _write_csv, ".parquet": _write_parquet, ".jsonl": _write_json_lines}
     if path.suffix.lower() not in writers:
-        raise BadFile(f"{path}: cannot be written; give it one of the endings {' '.join(writers)}")
+        raise BadFile(f"{path}: cannot be written; the name must end in one of {' '.join(writers)}")
     table = _table(columns)
     try:
         with written(path) as beside:

@@ -23,11 +23,11 @@ def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise BadFile(f"{path}: there is no such file or folder; check the path") from None
+        raise BadFile(f"{path}: no such file or folder; check the path") from None
     except PermissionError:
-        raise BadFile(f"{path}: may not be read by you; ask its owner, or copy it") from None
+        raise BadFile(f"{path}: you may not read this file; ask its owner for permission") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise BadFile(f"{path}: is not a whole gzip file ({error}); pack it again, or give it unpacked") from None
+        raise BadFile(f"{path}: is not a complete gzip file ({error}); compress it again, or unpack it") from None
     except OSError as error:
         raise BadFile(f"{path}: cannot be read ({error.strerror or error}); check the path") from None
     except ValueError as error:
@@ -54,7 +54,7 @@ def suffix_of(path: Path) -> str:
     if suffix in SUFFIXES:
         return suffix
     excel = "; save the sheet as CSV UTF-8" if suffix in (".xlsx", ".xls", ".ods") else ""
-    raise BadFile(f"{path}: is no kind of file that is read here; give one of {' '.join(SUFFIXES)}{excel}")
+    raise BadFile(f"{path}: this type of file is not supported; use one of {' '.join(SUFFIXES)}{excel}")
 
 
 def is_packed(path: Path) -> bool:
@@ -66,9 +66,11 @@ def check_file(path: Path) -> None:
     with readable(path):
         found = os.stat(path)
         if stat.S_ISDIR(found.st_mode):
-            raise BadFile(f"{path}: is a folder; name a file in it (only a folder of *.parquet files is a table)")
+            raise BadFile(
+                f"{path}: is a folder; name a file in it (only a folder of *.parquet files counts as a table)"
+            )
         if not stat.S_ISREG(found.st_mode):
-            raise BadFile(f"{path}: is not a regular file; copy what it gives into a file")
+            raise BadFile(f"{path}: is not a regular file; copy its content into one")
         with open(path, "rb") as file:
             file.read(1)
     if not found.st_size:
@@ -89,7 +91,7 @@ def check_text(path: Path) -> bool:
         while chunk:
             if (at := chunk.find(b"\0")) >= 0:
                 line = lines + _line_ends(chunk[:at]) + 1
-                raise BadFile(f"{path}: line {line}: holds a NUL byte, which no text has; {_UTF8}")
+                raise BadFile(f"{path}: line {line}: holds a NUL byte, so it is not text; {_UTF8}")
             quotes += chunk.count(b'"')
             following = file.read(1 << 20)
             split = chunk.endswith(b"\r") and following.startswith(b"\n")  # one end of a line, in two chunks
@@ -111,7 +113,7 @@ def _check_beginning(path: Path, start: bytes) -> None:
     if start.startswith(b"PK\x03\x04"):
         raise BadFile(f"{path}: is a zip or Excel file, not text; save the sheet as CSV UTF-8, or rename it to .npz")
     if start.startswith(b"\x1f\x8b"):
-        raise BadFile(f"{path}: is packed by gzip; rename it to end in .gz")
+        raise BadFile(f"{path}: is compressed with gzip; rename it to end in .gz")
 
 
 def lines_of(path: Path) -> Iterator[str]:

@@ -46,12 +46,12 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             found = json.loads(line)
         except RecursionError:
-            raise BadFile(f"{path}: line {number}: is nested too deep; give one flat JSON object a line") from None
+            raise BadFile(f"{path}: line {number}: is nested too deeply; write one flat JSON object per line") from None
         except ValueError as error:
             what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            raise BadFile(f"{path}: line {number}: is not JSON ({what}); give one JSON object a line") from None
+            raise BadFile(f"{path}: line {number}: is not JSON ({what}); write one JSON object per line") from None
         if not isinstance(found, dict):
-            raise BadFile(f"{path}: line {number}: is not a JSON object but {shown(found)}; give one object a line")
+            raise BadFile(f"{path}: line {number}: is not a JSON object but {shown(found)}; write one object per line")
         yield number, found
 
 
@@ -98,13 +98,13 @@ def _wrong_type(path: Path, name: str, batch: list[tuple[int, dict[str, Any]]], 
         found = record.get(name)
         if isinstance(found, dict | list):
             return BadFile(
-                f"{path}: line {line}, {shown(name)}: holds {_TYPES[type(found)]}; give each value a key of its own"
+                f"{path}: line {line}, {shown(name)}: holds {_TYPES[type(found)]}; give each value its own key"
             )
         if found not in (None, "") and _TYPES[type(found)] != expected:
             break
     return BadFile(
-        f"{path}: line {line}, {shown(name)}: holds {_TYPES[type(found)]}, {shown(found)}, and rows above hold "
-        f"{expected}; give the key values of one type"
+        f"{path}: line {line}, {shown(name)}: holds {_TYPES[type(found)]}, {shown(found)}, but rows above hold "
+        f"{expected}; keep to one type for each key"
     )
 
 

@@ -32,8 +32,8 @@ _REASONS = {
     "constant": "the same in every row",
     "counter": "numbers that only count the rows",
     "dates": "dates (turn them into numbers, such as days, if they matter)",
-    "nested": "neither numbers nor texts (give each value a column of its own if they matter)",
-    "names": "another short text in nearly every row, like a name or an id (--text or --category to use it)",
+    "nested": "neither numbers nor texts (give each value its own column if they matter)",
+    "names": "a different short text in nearly every row, like a name or an id (use --text or --category to keep it)",
 }
 
 
@@ -65,10 +65,12 @@ def as_kind(table: Table, name: str, kind: Kind) -> Values:
     column = table.columns[name]
     if isinstance(column, np.ndarray):
         if kind != ("array" if column.ndim == 2 else "image"):
-            raise table.bad(f"is {column.ndim}-D and cannot be of kind {kind}; leave its kind open", column=name)
+            raise table.bad(
+                f"is {column.ndim}-D, so it cannot be of kind {kind}; do not name a kind for it", column=name
+            )
         return column
     if kind == "array":
-        raise table.bad("is one number or text a row, not an array; leave its kind open", column=name)
+        raise table.bad("holds one number or text per row, not an array; do not name a kind for it", column=name)
     return numbers_in(table, name) if kind == "number" else texts_in(table, name)
 
 
@@ -110,7 +112,7 @@ def is_other(kind: pa.DataType) -> bool:
 def _wrong_column(table: Table, name: str, needed: str) -> BadFile:
     column = table.columns[name]
     held = f"a {column.ndim}-D array" if isinstance(column, np.ndarray) else str(column.type)
-    return table.bad(f"is {held}; it must hold {needed}: convert it, or name another", column=name)
+    return table.bad(f"is {held} but must hold {needed}; convert it, or name another", column=name)
 
 
 def _kind_of(table: Table, name: str) -> str:
@@ -172,8 +174,8 @@ def _check_not_nearly_numbers(table: Table, name: str, column: pa.ChunkedArray, 
     if 0 < n_bad <= 0.2 * n:
         row = pc.index(bad, True).as_py()
         raise table.bad(
-            f"{not_a_number(column, row, decimal_comma=table.decimal_comma)}, as {1 - n_bad / n:.0%} of the column "
-            f"are; correct it or leave it empty, or --category {name} if these are names",
+            f"{not_a_number(column, row, decimal_comma=table.decimal_comma)}, but {1 - n_bad / n:.0%} of the column "
+            f"are numbers; correct it, leave it empty, or use --category {name} if these are names",
             row=row,
             column=name,
         )

@@ -48,7 +48,7 @@ def from_content(content: bytes, name: str) -> list[tuple[int | str, str | float
     try:
         tasks = json.loads(content)
     except RecursionError:
-        raise BadFile(f"{name}: is nested too deep; export it from Label Studio as JSON") from None
+        raise BadFile(f"{name}: is nested too deeply; export it from Label Studio as JSON") from None
     except ValueError as error:
         raise BadFile(f"{name}: is not JSON ({error}); export it from Label Studio as JSON") from None
     if not isinstance(tasks, list):
@@ -61,7 +61,7 @@ def from_content(content: bytes, name: str) -> list[tuple[int | str, str | float
                 found.append((_row(task["data"]), label))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             what = f"({shown(str(error))})"
-            raise BadFile(f"{name}: task {number} is not as Label Studio writes it {what}; export it as JSON") from None
+            raise BadFile(f"{name}: task {number} is not in Label Studio's format {what}; export it as JSON") from None
     return found
 
 

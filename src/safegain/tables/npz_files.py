@@ -26,7 +26,7 @@ def read_npz(path: Path, *, drop: Collection[str]) -> Table:
             members = [info.filename.removesuffix(".npy") for info in archive.infolist()]
             kept = kept_names(path, members, drop)
             if not kept:
-                raise BadFile(f"{path}: holds no array; save arrays by numpy.savez(file, name=array)")
+                raise BadFile(f"{path}: holds no array; save arrays with numpy.savez(file, name=array)")
             _check_size(path, archive, kept)
             for name in kept:
                 _check_header(path, archive, name)
@@ -35,12 +35,12 @@ def read_npz(path: Path, *, drop: Collection[str]) -> Table:
     except BadFile:
         raise
     except Exception as error:  # zipfile, zlib and numpy raise nearly anything on damaged bytes
-        raise BadFile(f"{path}: is not a whole NPZ file ({error}); save it again by numpy.savez") from None
+        raise BadFile(f"{path}: is not a complete NPZ file ({error}); save it again with numpy.savez") from None
     lengths = {name: len(column) for name, column in columns.items()}
     first, n_rows = next(iter(lengths.items()))
     for name, length in lengths.items():
         if length != n_rows:
-            raise BadFile(f"{path}: {shown(name)} has {length} rows and {shown(first)} has {n_rows}; make them equal")
+            raise BadFile(f"{path}: {shown(name)} has {length} rows, but {shown(first)} has {n_rows}; make them equal")
     if not n_rows:
         raise BadFile(f"{path}: has no rows; save it again")
     return Table(path, columns, n_rows)
@@ -49,7 +49,9 @@ def read_npz(path: Path, *, drop: Collection[str]) -> Table:
 def _check_size(path: Path, archive: zipfile.ZipFile, names: list[str]) -> None:
     size = sum(archive.getinfo(f"{name}.npy").file_size for name in names)
     if size > max(_MOST_BYTES, _MOST_TIMES * path.stat().st_size):
-        raise BadFile(f"{path}: would unpack to {size >> 20} MB; if that is right, save it unpacked by numpy.savez")
+        raise BadFile(
+            f"{path}: would unpack to {size >> 20} MB; if that is right, save it uncompressed with numpy.savez"
+        )
 
 
 def _check_header(path: Path, archive: zipfile.ZipFile, name: str) -> None:
@@ -62,7 +64,7 @@ def _check_header(path: Path, archive: zipfile.ZipFile, name: str) -> None:
     if dtype.hasobject:
         raise BadFile(f"{path}: {shown(name)} holds Python objects, which are not read; save numbers or texts")
     if dtype.kind not in "biufUSM" or dtype.itemsize == 0:
-        raise BadFile(f"{path}: {shown(name)} holds {dtype}; save numbers or texts, or leave it out by --drop")
+        raise BadFile(f"{path}: {shown(name)} holds {dtype}; save numbers or texts, or leave it out with --drop")
     if math.prod(shape) * dtype.itemsize > info.file_size:
         raise BadFile(f"{path}: {shown(name)} is cut short; save it again")
     if not _readable(len(shape), dtype, shape):

@@ -22,7 +22,8 @@ def read_parquet(path: Path, *, drop: Collection[str]) -> Table:
     for name in tables[0].schema.names:
         kinds = {table.schema.field(name).type for table in tables}
         if len(kinds) > 1:
-            raise BadFile(f"{path}: its files hold {name!r} as {listed(map(str, kinds))}; write them with one type")
+            types = listed(map(str, kinds))
+            raise BadFile(f"{path}: its files disagree on the type of {name!r} ({types}); write them with one type")
         columns[name] = pa.chunked_array([c for table in tables for c in table.column(name).chunks], type=kinds.pop())
     n_rows = sum(table.num_rows for table in tables)
     if not n_rows:
@@ -49,7 +50,7 @@ def _read(path: Path, drop: Collection[str], like: list[str] | None) -> pa.Table
             names = file.schema_arrow.names
             twice = [name for name, count in Counter(names).items() if count > 1]
             if twice:
-                raise BadFile(f"{path}: names columns twice: {listed(twice)}; rename them")
+                raise BadFile(f"{path}: column names occur twice: {listed(twice)}; rename them")
             kept = kept_names(path, names, drop) if like is None else like
             for name in kept:
                 if name not in names:
@@ -60,7 +61,7 @@ def _read(path: Path, drop: Collection[str], like: list[str] | None) -> pa.Table
     except BadFile:
         raise
     except Exception as error:  # Arrow raises nearly anything on damaged bytes
-        raise BadFile(f"{path}: is not a whole Parquet file ({error}); export it again") from None
+        raise BadFile(f"{path}: is not a complete Parquet file ({error}); export it again") from None
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

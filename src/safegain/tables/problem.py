@@ -29,8 +29,8 @@ from safegain.tables.table import Table, Values
 from safegain.tables.task import LabelForm, Task, check_classes, check_labels, find_form, labels_in, missing_in
 
 _NO_TRUSTED = (
-    "No trusted rows were named: some of the labelled rows stand in for them, so that right means no more than as good "
-    "as your labels; --trusted names better ones."
+    "You named no trusted rows, so some of the labelled rows stand in for them: results can only be as good as "
+    "your labels. Name trusted rows with --trusted."
 )
 
 
@@ -69,7 +69,7 @@ def read_problem(source: Source) -> Problem:
         problem = _join(problem, source, form, Path(checked), of_train=train)
     if problem.trusted is not None and problem.trusted.all():
         raise BadFile(
-            f"{train.path}: all rows are trusted, and no label is in doubt; trust only those that were checked"
+            f"{train.path}: all rows are trusted, so no label is in doubt; trust only the rows that were checked"
         )
     unnamed = () if source.trusted is not None or source.checked else (_NO_TRUSTED,)
     return replace(problem, notes=(*problem.notes, *unnamed, kinds_said(kinds)))
@@ -80,7 +80,7 @@ def _read_train(source: Source) -> Table:
     train = read_table(Path(source.train), text=(*roles, *written_texts(source.kinds)), drop=source.drop)
     check_columns(train, source.label, source.id, source.group, *source.kinds)
     if train.n_rows < 2:
-        raise BadFile(f"{train.path}: has one row only; more are needed to learn from")
+        raise BadFile(f"{train.path}: has only one row; learning needs more")
     return train
 
 
@@ -93,7 +93,7 @@ def _marks_or_file(source: Source, train: Table) -> tuple[str | None, Path | Non
         return None, Path(name)
     if name in train.columns:
         if name in (source.label, source.id, source.group, *source.kinds):
-            raise train.bad("cannot say which rows are trusted as well; name another", column=name)
+            raise train.bad("already has another role; choose another column for --trusted", column=name)
         return name, None
     if os.path.exists(name):
         return None, Path(name)
@@ -103,10 +103,10 @@ def _marks_or_file(source: Source, train: Table) -> tuple[str | None, Path | Non
 def _trusted_by(marks: str, source: Source, train: Table, y: np.ndarray, task: Task) -> np.ndarray:
     trusted = marks_in(train, marks)
     if not trusted.any():
-        raise train.bad("no row is trusted; mark those whose labels were checked", column=marks)
+        raise train.bad("marks no row as trusted; mark the rows whose labels were checked", column=marks)
     empty = trusted & missing_in(y, task)
     if empty.any():
-        what = f"is empty, and the row is trusted; give it a label, or set {shown(marks)} to no"
+        what = f"is empty, but the row is trusted; give it a label, or set {shown(marks)} to no"
         raise train.bad(what, row=empty.argmax(), column=source.label)
     return trusted
 
@@ -170,7 +170,7 @@ def _stacked(name: str, upper: Values, table: Table) -> Values:
     if isinstance(upper, np.ndarray) or isinstance(lower, np.ndarray):
         shapes = [values.shape[1:] if isinstance(values, np.ndarray) else () for values in (upper, lower)]
         if shapes[0] != shapes[1]:
-            what = f"has rows of shape {shapes[1]}, and the training file of shape {shapes[0]}; save both alike"
+            what = f"has rows of shape {shapes[1]}, but the training file has {shapes[0]}; save both in the same shape"
             raise table.bad(what, column=name)
         return np.concatenate([upper, lower])
     kind = upper.type

@@ -33,7 +33,7 @@ def ids_in(table: Table, name: str) -> np.ndarray:
     if len(again):
         row = again[0]
         both = f"{table.place(first[of[row]])} and in {table.place(row)}"
-        raise table.bad(f"the id {shown(ids[row])} is in {both}; give each row an id of its own", column=name)
+        raise table.bad(f"the id {shown(ids[row])} is in {both}; give each row its own id", column=name)
     return ids
 
 
@@ -69,15 +69,13 @@ def checked_rows(checked: Table, train: Table, train_ids: np.ndarray | None) -> 
         rows = rows_of_ids(ids, train_ids[: train.n_rows])
         if (rows < 0).any():
             row = (rows < 0).argmax()
-            what = (
-                f"the id {shown(ids[row])} is not in {train.path}; take the row out, or give the file that was reviewed"
-            )
+            what = f"the id {shown(ids[row])} is not in {train.path}; remove the row, or use the file that was reviewed"
             raise checked.bad(what, row=row, column=CHECKED_ID)
         return rows
     if CHECKED_FILE in checked.columns and set(texts_in(checked, CHECKED_FILE).to_pylist()) != {digest_of(train.path)}:
         raise BadFile(
-            f"{checked.path}: its rows are numbered as {train.path} was when they were checked, and that has changed "
-            "since; give that file as it was, or fit and review it anew with --id"
+            f"{checked.path}: its row numbers are those of {train.path} as it was when you checked them, and that file "
+            "has changed since; restore it, or fit and review again with --id"
         )
     return rows_in(checked, train.n_rows)
 
@@ -91,7 +89,7 @@ def rows_in(table: Table, n_train: int) -> np.ndarray:
         row = bad.argmax()
         raise table.bad(
             f"{rows[row]:g} is not a row of the training file, which has rows 0 to {n_train - 1}; correct it, or leave "
-            "it empty for a row of its own",
+            "it empty to add a new row",
             row=row,
             column=ROW,
         )

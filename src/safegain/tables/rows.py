@@ -69,7 +69,7 @@ def features(table: Table, kinds: Mapping[str, Kind]) -> Table:
     missing = [name for name in kinds if name not in table.columns]
     if missing:
         raise BadFile(
-            f"{table.path}: misses {listed(missing)}, which the training rows have; add what is missing, or train "
-            "without it by --drop"
+            f"{table.path}: lacks {listed(missing)}, which the training rows have; add what is missing, or train "
+            "without it with --drop"
         )
     return replace(table, columns={name: as_kind(table, name, kind) for name, kind in kinds.items()})

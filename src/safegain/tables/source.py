@@ -53,13 +53,11 @@ class Source:
         roles = {"label": self.label, "id": self.id, "group": self.group}
         for role, column in roles.items():
             if column is not None and column in (*self.drop, *self.kinds):
-                raise ValueError(
-                    f"{role}: the column {column!r} is also named as a feature or to be dropped; remove one"
-                )
+                raise ValueError(f"{role}: the column {column!r} also has a kind or is dropped; remove one")
         if both := {*self.drop} & {*self.kinds}:
             raise ValueError(f"drop: {sorted(both)[0]!r} is also given a kind; remove one")
         if self.label in (self.id, self.group):
-            raise ValueError(f"label: the column {self.label!r} is also the id or the group; name another")
+            raise ValueError(f"label: the column {self.label!r} is also the id or the group; choose another")
 
     @property
     def files(self) -> list[Path]:

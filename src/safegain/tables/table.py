@@ -27,8 +27,8 @@ def kept_names(path: Path, names: list[str], drop: Collection[str]) -> list[str]
     kept = [name for name in names if name not in drop]
     if len(kept) > MOST_COLUMNS:
         raise BadFile(
-            f"{path}: has {len(kept)} columns, and at most {MOST_COLUMNS} are read; leave some out by --drop, or put "
-            "the numbers into one array of an .npz file"
+            f"{path}: has {len(kept)} columns, more than the {MOST_COLUMNS} allowed; leave some out with --drop, or "
+            "store the numbers as one array in an .npz file"
         )
     return kept
 

@@ -53,15 +53,15 @@ def find_form(table: Table, name: str, task: Task | None) -> tuple[LabelForm, st
     if task == "numbers":
         return _NUMBER, "The labels are numbers, as asked."
     if _has_leading_zeros(column):
-        return _TEXT, "The label has numbers with leading zeros: classes; --task numbers if they are amounts."
+        return _TEXT, "The label has numbers with leading zeros: classes (use --task numbers if they are amounts)."
     whole = not pa.types.is_floating(numbers.type) or pc.all(pc.equal(pc.floor(numbers), numbers)).as_py() is not False
     if task == "classes":
         return (_WHOLE if whole else _TEXT), "The labels are classes, as asked."
     distinct, n = _distinct(numbers), len(numbers) - numbers.null_count
     if whole and distinct <= _MOST_WHOLE_CLASSES and distinct < n / 3:
         what = f"{distinct} different whole numbers"
-        return _WHOLE, f"The label has {what}: classes; --task numbers if they are amounts."
-    return _NUMBER, f"The label has {distinct} different numbers: amounts; --task classes if they are names."
+        return _WHOLE, f"The label has {what}: classes (use --task numbers if they are amounts)."
+    return _NUMBER, f"The label has {distinct} different numbers: amounts (use --task classes if they are names)."
 
 
 def labels_in(table: Table, name: str, form: LabelForm) -> np.ndarray:
@@ -90,18 +90,18 @@ def check_labels(table: Table, name: str, y: np.ndarray, task: Task) -> list[str
     """Errors if nothing can be learned from these labels; else sentences on what is odd about them."""
     missing = missing_in(y, task)
     if (n := int((~missing).sum())) < 2:
-        raise table.bad(f"has a label in {n} of {len(y)} rows; more are needed to learn from", column=name)
+        raise table.bad(f"has a label in {n} of {len(y)} rows; learning needs more", column=name)
     notes = [f"{missing.sum()} of {len(y)} rows have no label."] if missing.any() else []
     classes = {*y[~missing].tolist()}
     if len(classes) < 2:
-        what = f"has the same label, {shown(classes.pop())}, in every row; name a column with different ones"
+        what = f"has the same label, {shown(classes.pop())}, in every row; choose a column whose labels differ"
         raise table.bad(what, column=name)
     if task == "numbers":
         return notes
     if len(classes) > _MOST_CLASSES:
         raise table.bad(
-            f"has {len(classes)} different labels, and at most {_MOST_CLASSES} classes are learned; --task numbers if "
-            "they are amounts, or name another column by --label",
+            f"has {len(classes)} different labels, more than the {_MOST_CLASSES} classes allowed; use --task numbers "
+            "if they are amounts, or name another column with --label",
             column=name,
         )
     if words := sorted(classes & {*MISSING.to_pylist()}, key=str):
@@ -115,12 +115,12 @@ def _alike_but_for_case(classes: Collection[Any]) -> list[str]:
         spellings.setdefault(label.casefold(), []).append(label)
     alike = [labels for labels in spellings.values() if len(labels) > 1]
     notes = [
-        f"The classes {' and '.join(map(shown, labels))} differ only in case: they are taken for "
-        f"{'two' if len(labels) == 2 else len(labels)}; write them alike if they are one."
+        f"The classes {' and '.join(map(shown, labels))} differ only in case and count as "
+        f"{'two' if len(labels) == 2 else len(labels)}; spell them the same if they are one."
         for labels in alike[:_MOST_ALIKE]
     ]
     rest = len(alike) - _MOST_ALIKE
-    return [*notes, f"So it is with {rest} more names of classes."] if rest > 0 else notes
+    return [*notes, f"The same holds for {rest} more class names."] if rest > 0 else notes
 
 
 def check_classes(table: Table, name: str, y: np.ndarray, classes: Collection[Any], what_to_do: str) -> None:
@@ -129,8 +129,8 @@ def check_classes(table: Table, name: str, y: np.ndarray, classes: Collection[An
         if label is not None and label not in known:
             some = listed(map(str, sorted(known, key=str)), 5)
             if alike := [one for one in sorted(known, key=str) if str(one).casefold() == str(label).casefold()]:
-                some += f" (it differs from {shown(alike[0])} only in case)"
-            what = f"the label {shown(label)} is none of the training rows' classes, {some}; {what_to_do}"
+                some += f"; it differs from {shown(alike[0])} only in case"
+            what = f"the label {shown(label)} is not a class of the training rows ({some}); {what_to_do}"
             raise table.bad(what, row=row, column=name)
 
 
@@ -167,8 +167,8 @@ def _numbers(table: Table, name: str, task: Task | None) -> pa.ChunkedArray | No
     if task is None and pc.sum(bad).as_py() <= 0.2 * n and distinct > _MOST_WHOLE_CLASSES:
         row = pc.index(bad, True).as_py()
         raise table.bad(
-            f"{not_a_number(column, row, decimal_comma=table.decimal_comma)}, as most labels are; correct it or leave "
-            "it empty, or --task classes if these are names",
+            f"{not_a_number(column, row, decimal_comma=table.decimal_comma)}, but most labels are; correct it, leave "
+            "it empty, or use --task classes if these are names",
             row=row,
             column=name,
         )
