@@ -38,7 +38,7 @@ def fit(folder, *, train="train.csv", trusted="trusted.csv", more=()):
         "--out",
         str(folder / "out"),
     ]
-    return CliRunner().invoke(app, [*words, "--recipe", "n_steps=5,n_hidden=4", *more])
+    return CliRunner().invoke(app, [*words, "--model", "network, n_hidden=4, recipe={n_steps=5}", *more])
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_never_a_traceback(tmp_path_factory, suffix, mutations):
         assert f"train.{suffix}" in ended.stderr or "trusted.csv" in ended.stderr
         assert not (folder / "out").exists()
     else:
-        assert open_run(folder / "out").facts["label"] == "y"
+        assert open_run(folder / "out").facts.label == "y"
 
 
 def test_a_message_is_one_line_whatever_it_quotes():
