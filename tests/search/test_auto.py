@@ -8,7 +8,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 import safegain.search.curve_road
 import safegain.search.refit_road
-from safegain import Auto, Linear, Network, PGSClassifier, PGSRegressor, Wrapped
+from safegain import Linear, Network, PGSClassifier, PGSRegressor, Wrapped
+from safegain.search.auto import Auto
 from tests.search.samples import digits, made_up, of_classes, of_numbers
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from safegain import Free, Linear, PGSClassifier, PGSRegressor
+from safegain import Linear, PGSClassifier, PGSRegressor
+from safegain.search.free import Free
 from safegain.search.outer_search import Budget
 from tests.search.samples import digits, made_up, of_classes
 

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeRegressor
 
 import safegain.search.heads
-from safegain import Linear, PerClass, PerGroup
+from safegain import Linear, PerClass, PerGroup, PGSRegressor
 from safegain.evidence.classes import find_evidence
 from safegain.search.references import NEW, REFERENCES
-from safegain.search.refit_road import best_share
-from tests.search.samples import FAST, classifier, digits, made, misled
+from safegain.search.refit_road import SHARE, best_share, refit_road
+from safegain.search.trainers import SolverTrainer
+from tests.search.samples import FAST, classifier, digits, made, made_up, misled, of_classes
 
 
 def test_the_share_goes_to_who_is_right():
@@ -105,3 +108,71 @@ def test_ones_own_safeness_can_veto():
     )
     assert [each.name for each in bound.safeness_.sets] == ["held-out rows", "group even", "group odd"]
     assert all(each.margin == 0 and each.new_loss == each.raw_loss for each in bound.safeness_.sets)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "measure"),
+    [(LogisticRegression(C=0.01, max_iter=1000), "log-loss"), (LinearSVC(), "share of mistakes")],
+)
+def test_a_gain_in_words(estimator, measure):
+    X, noisy, _, trusted = digits()
+    fitted = classifier(model=estimator, reference="raw").fit(X, noisy, trusted=trusted)
+    (held,), n = fitted.safeness_.sets, fitted.held_out_.sum()
+    old, new = (fitted.comparison_.query(f"model == '{name}'")["mistake"].sum() for name in ("raw", NEW))
+    assert fitted.safeness_.status == (
+        f"Safe: better than the reference, trained on raw rows, with {measure} {held.new_loss:.4g} against "
+        f"{held.raw_loss:.4g} and {new} against {old} mistakes on {n} trusted rows that the search did not use. This "
+        "is a comparison on the rows at hand, not a certificate."
+    )
+
+
+def numbers_fit(**settings):
+    X, y, _, _ = made_up()
+    model = PGSRegressor(DecisionTreeRegressor(min_samples_leaf=5), random_state=0, **settings)
+    return model.fit(X[:360], y[:360], trusted=np.arange(360) >= 300)
+
+
+def test_a_gain_of_numbers_in_words():
+    fitted = numbers_fit()
+    (held,) = fitted.safeness_.sets
+    assert fitted.safeness_.status == (
+        f"Safe: better than the reference, trained on {fitted.reference_} rows, with mean squared error "
+        f"{held.new_loss:.4g} against {held.raw_loss:.4g} on 30 trusted rows that the search did not use. This is a "
+        "comparison on the rows at hand, not a certificate."
+    )
+    assert fitted.history_[-1]["share"] == 1.0
+
+
+def test_nothing_to_correct_with_all_trusted_rows(monkeypatch):
+    monkeypatch.setattr(safegain.search.heads.NumberHead, "with_all", lambda self: None)
+    fitted = numbers_fit()
+    assert fitted.model_ is fitted.reference_model_
+    assert fitted.safeness_.status == (
+        "Fell back: with all trusted rows there was nothing to correct, so this is the reference, trained on "
+        f"{fitted.reference_} rows."
+    )
+
+
+def test_the_held_out_rows_are_taken_in_by_the_last_training_only(monkeypatch):
+    """Which rows each training may use and stop on, and how far it trusts the evidence."""
+    told, plain = [], SolverTrainer.on_evidence
+
+    def on_evidence(self, rows, stop_on, evidence, share):
+        told.append((rows, stop_on, share))
+        return plain(self, rows, stop_on, evidence, share)
+
+    monkeypatch.setattr(SolverTrainer, "on_evidence", on_evidence)
+    X, noisy, _, trusted = digits()
+    held = trusted & (np.arange(len(noisy)) % 2 == 0)
+    found = refit_road(of_classes(X, noisy, trusted, held, learner=Linear(alpha=0.01), reference="raw"), 0.5)
+    assert not found.fell_back
+    n, n_held = len(noisy), held.sum()
+    (first, stopped, share), (last, not_stopped, found_share) = told
+    assert first.tolist() == list(range(n - n_held))  # held-out rows come last
+    assert stopped.tolist() == list(range(n - n_held, n))
+    assert last.tolist() == list(range(n))
+    assert not_stopped.tolist() == []
+    assert share == SHARE
+    assert found_share == found.history[-1]["share"] != SHARE
+    assert [record["candidate"] for record in found.history] == ["raw", NEW, NEW]
+    assert found.n_iter == 3
