@@ -19,7 +19,7 @@ from tests.problems import make_problem
 @every_rule
 @pytest.mark.parametrize("batch_size", [None, 7])
 def test_segments_change_memory_and_nothing_else(rule, batch_size):
-    problem = make_problem("mlp", 3, False)
+    problem = make_problem("network", 3, False)
     steps = 50
     whole = Descent(rule, steps, batch_size, seed=5)
     cut = Descent(rule, steps, batch_size, seed=5, memory_budget=0)
@@ -41,7 +41,7 @@ def bytes_of(steps) -> int:
 
 @every_rule
 def test_kept_iterates_stay_within_the_budget_and_segments_cost_one_more_walk(rule, monkeypatch):
-    problem = make_problem("mlp", 3, False)
+    problem = make_problem("network", 3, False)
     point, steps, gradients = problem.point, 50, []
     inner = LowerLevel.gradient
     monkeypatch.setattr(LowerLevel, "gradient", lambda *args: gradients.append(1) or inner(*args))
