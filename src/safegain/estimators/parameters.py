@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from safegain.bilevel.safeness import Safeness
 from safegain.certificates.claims import Claims
-from safegain.data.settings import changed, refusing_misplaced
+from safegain.data.settings import changed, owns, refusing_misplaced
 from safegain.learners.base import Learner
 from safegain.learners.linear import Linear
 from safegain.learners.names import learner_of
@@ -80,7 +80,7 @@ class Parameters(BaseEstimator):
             nested.setdefault(outer, {})[inner] = params.pop(key)
         super().set_params(**params)
         for name, values in nested.items():
-            setattr(self, name, changed(self._object(name), values))
+            setattr(self, name, changed(name, self._object(name), values))
         return self
 
     def _object(self, name: str) -> Any:
@@ -96,3 +96,4 @@ class Parameters(BaseEstimator):
 
 
 _OBJECTS = ("model", "search", "certificate")
+owns("the estimators, PGSClassifier and PGSRegressor", Parameters().get_params(deep=False))
