@@ -5,8 +5,13 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import torch
+from sklearn.linear_model import Ridge
 
-from safegain import Linear, PerView, stack
+from safegain import Linear, Network, PerView, PGSRegressor, Wrapped, stack
+from safegain.baselines import BaselineRegressor
+from safegain.data.any_rows import AnyRows
+from safegain.data.rows import ArrayRows
+from safegain.estimators.rows import check_rows, rows_for, rows_of
 from tests.estimators.samples import classifier, model_of, noisy_diabetes, noisy_digits, regressor
 
 
@@ -118,3 +123,45 @@ def test_stack_joins_what_came_apart():
         stack([[1.0]], [0], [[2.0], [3.0]], [1])
     with pytest.raises(ValueError, match="columns of X"):
         stack(frame, noisy, frame.rename(columns={0: "zero"}), y)
+
+
+@pytest.mark.parametrize(
+    ("learner", "kind"),
+    [(Network(), np.ndarray), (Linear(), np.ndarray), (Wrapped(Ridge()), AnyRows)],
+    ids=["network", "linear", "wrapped"],
+)
+def test_rows_as_the_learner_takes_them(learner, kind):
+    estimator = PGSRegressor(learner)
+    frame = pd.DataFrame({"u": [1, 2, 3], "v": [4.0, 5.0, 6.0]})
+    rows = rows_for(learner, estimator, frame, reset=True)
+    assert isinstance(rows, kind)
+    assert len(rows) == 3
+    assert (estimator.n_features_in_, estimator.feature_names_in_.tolist()) == (2, ["u", "v"])
+    assert isinstance(rows_of(estimator, frame[:2]), kind)
+    with pytest.raises(ValueError, match="feature names should match"):
+        rows_of(estimator, frame.rename(columns={"u": "w"}))
+
+
+def test_sparse_rows_for_whom_they_are():
+    rows = scipy.sparse.coo_matrix(np.eye(3))
+    checked = rows_for(Linear(), PGSRegressor("linear"), rows, reset=True)
+    assert isinstance(checked, scipy.sparse.csr_array)
+    with pytest.raises(
+        ValueError, match=r"X: sparse rows need a linear model, got model='network'; use model='linear'"
+    ):
+        rows_for(Network(), PGSRegressor("network"), rows, reset=True)
+    with pytest.raises(ValueError, match=r"X: BaselineRegressor takes no sparse rows; hand over X\.toarray\(\)"):
+        check_rows(BaselineRegressor(), rows, reset=True, sparse=False, allow_nd=False)
+
+
+def test_rows_in_a_file_stay_there(tmp_path):
+    np.save(tmp_path / "X.npy", np.arange(6.0).reshape(3, 2))
+    np.save(tmp_path / "whole.npy", np.arange(6).reshape(3, 2))
+    estimator = PGSRegressor(search="free")
+    floats = rows_for(Linear(), estimator, np.load(tmp_path / "X.npy", mmap_mode="r"), reset=True)
+    assert isinstance(floats, np.memmap)
+    whole = rows_for(Linear(), estimator, np.load(tmp_path / "whole.npy", mmap_mode="r"), reset=True)
+    assert isinstance(whole, ArrayRows)
+    assert whole.dtype == np.float64
+    with pytest.raises(ValueError, match="BaselineRegressor takes rows in memory, got ArrayRows; pass an array"):
+        check_rows(BaselineRegressor(), whole, reset=True, sparse=False, allow_nd=False)
