@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from safegain import Descent, Network, ParquetRows, PGSRegressor
+from safegain import Descent, Network, PGSRegressor
 from safegain.data.design import column_scale
+from safegain.data.parquet import ParquetRows
 from tests.data.streamed import D, N, regressor, same
 
 

@@ -17,11 +17,14 @@ from safegain import (
     Module,
     Momentum,
     Neumann,
-    PGSClassifier,
     PGSRegressor,
     RMSProp,
     Unrolled,
 )
+from safegain.data.labels import classification_labels
+from safegain.data.storage import IN_MEMORY
+from safegain.estimators.classifier import PGSClassifier
+from safegain.search.outcome import Choice
 from tests.estimators.samples import classifier, finite, model_of, noisy_diabetes, noisy_digits, regressor
 
 
@@ -218,3 +221,13 @@ def test_hard_classification_rows(model):
         (X, lone, trusted),
     ]:
         assert finite(classifier(model_of(model, 60), n_outer=2).fit(rows, labels, trusted=chosen), rows)
+
+
+def test_a_label_is_corrected_where_less_is_left_of_it_than_another_has():
+    labels = classification_labels(np.array(["a", "b", "a", None, "a"], dtype=object))
+    trusted, weight = np.arange(5) == 1, np.array([1, 1, 0.3, 0.1, 1.0])
+    Q = torch.tensor([[0.6, 0.4], [0.6, 0.4], [0.6, 0.4], [0.2, 0.8]])
+    choice = Choice(None, torch.from_numpy(weight[~trusted]), Q)
+    distribution, corrected = PGSClassifier()._moved(choice, weight, labels, trusted, IN_MEMORY)
+    np.testing.assert_allclose(distribution, [[0.6, 0.4], [0, 1], [0.6, 0.4], [0.6, 0.4], [0.2, 0.8]], rtol=1e-6)
+    assert corrected.tolist() == ["a", "b", "b", "a", "b"]  # a row without a label has none to discount

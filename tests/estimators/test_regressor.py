@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 
 from safegain import MultiMeasure
+from safegain.data.labels import regression_labels
+from safegain.data.storage import IN_MEMORY
+from safegain.estimators.regressor import PGSRegressor
+from safegain.search.outcome import Choice
 from tests.estimators.samples import finite, model_of, noisy_diabetes, put, regressor
 
 
@@ -72,3 +77,24 @@ def test_many_columns_never_meet_a_square_matrix(monkeypatch):
     y = np.asarray(X @ random_state.randn(4000))
     monkeypatch.setattr("safegain.data.design.SparseDesign.gram", None)
     assert finite(regressor(n_outer=2).fit(X, y, trusted=range(50)), X)
+
+
+def test_shifts_are_added_to_labels_and_to_predictions_where_there_is_none():
+    labels = regression_labels(np.array([1.0, 2.0, np.nan, 4.0]))
+    trusted, weight = np.arange(4) == 1, np.ones(4)
+    base = torch.tensor([1.0, 7.0, 4.0]).double()  # of the weak rows; 7 is what a model predicts
+    choice = Choice(None, torch.ones(3), torch.tensor([0.5, -1.0, 0.0]).double(), base)
+    shift, corrected = PGSRegressor()._moved(choice, weight, labels, trusted, IN_MEMORY)
+    assert shift.tolist() == [0.5, 0, -1, 0]
+    assert corrected.tolist() == [1.5, 2, 6, 4]
+
+
+def test_errors_count_up_to_the_range_of_the_trusted_labels():
+    X, noisy, _, trusted = noisy_diabetes()
+    fitted = PGSRegressor(certificate=0.2, random_state=0).fit(X, noisy, trusted=trusted)
+    assert fitted.record_.clip == np.ptp(noisy[trusted])
+    assert fitted.certificate_.entries[0].bound == pytest.approx(np.ptp(noisy[trusted & ~fitted.set_aside_]) ** 2)
+    assert fitted.certify(X[:90], noisy[:90]).entries[0].bound == pytest.approx(fitted.record_.clip**2)
+    assert fitted.certify(X[:90], noisy[:90], clip=5.0).entries[0].bound == 25.0
+    constant = regression_labels(np.full(4, 3.0))
+    assert PGSRegressor()._usual_clip(constant, np.ones(4, bool)) == constant.scale > 0
