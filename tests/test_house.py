@@ -1,6 +1,7 @@
 """The architecture, as far as it can be measured: rooms, sizes, and the way of a default fit."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -47,7 +48,8 @@ print(*upwards)
 @pytest.fixture(scope="module")
 def walk() -> list[list[str]]:
     """Modules that an import loads; files that a default fit passes; calls from a lower room into a higher one."""
-    done = subprocess.run([sys.executable, "-c", WALK], capture_output=True, text=True, check=True)
+    alone = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", WALK], capture_output=True, text=True, check=True, env=alone)
     return [line.split() for line in done.stdout.split("\n")[:3]]
 
 
