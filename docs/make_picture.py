@@ -31,7 +31,7 @@ left.set(xlabel="probability that the label is right", ylabel="rows", title="How
 left.legend(frameon=False, loc="upper center")
 
 shown = [record for record in model.history_ if "rank_loss" in record]
-names = [record["candidate"].replace("structured", "Safegain") for record in shown]
+names = [record["candidate"].replace("new", "Safegain") for record in shown]
 colours = ["#d55e00" if name == "Safegain" else "#0072b2" for name in names]
 middle.barh(names, [record["rank_loss"] for record in shown], color=colours)
 middle.invert_yaxis()
