@@ -31,9 +31,9 @@ def test_small_components_do_not_seem_to_be_of_another_unit():
         "face": np.clip(pixels, 0, 255).astype(np.uint8).reshape(-1, 34, 32, 3),
     }
     found = TableEncoder({"x": "number", "face": "image"}, image_features="pixels").fit_transform(table)
-    assert len(fit_inputs(found, model="mlp", scaling="auto").scale.unique()) == 1
+    assert len(fit_inputs(found, model="network", scaling="auto").scale.unique()) == 1
     as_one_number = np.c_[found[:, 0], found[:, 1:] / np.sqrt(found[:, 1:].var(axis=0).sum())]
-    assert len(fit_inputs(as_one_number, model="mlp", scaling="auto").scale.unique()) > 1
+    assert len(fit_inputs(as_one_number, model="network", scaling="auto").scale.unique()) > 1
     assert images.telling(np.array([100.0, 5.0, 1.1, 0.9])).tolist() == [100, 5, 1.1]
 
 

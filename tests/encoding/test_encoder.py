@@ -10,9 +10,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from safegain import PGSClassifier
+from safegain import Network, PGSClassifier, Recipe
 from safegain.encoding.encoder import TableEncoder
-from safegain.learners.recipe import Recipe
 from tests.encoding.samples import (
     MIXED_KINDS,
     arrow,
@@ -95,7 +94,8 @@ def test_a_pipeline_with_pgs_predicts_from_a_frame():
     trusted = random.random(len(frame)) < 0.3
     noisy = np.where(~trusted & (random.random(len(frame)) < 0.2), np.where(truth == "yes", "no", "yes"), truth)
     encoder = TableEncoder({**flat_kinds(), "income": "number"})
-    pipeline = Pipeline([("encoder", encoder), ("model", PGSClassifier(recipe=Recipe(n_steps=150), random_state=0))])
+    model = PGSClassifier(Network(recipe=Recipe(n_steps=150)), random_state=0)
+    pipeline = Pipeline([("encoder", encoder), ("model", model)])
     pipeline.fit(frame, noisy, model__trusted=trusted)
     assert (pipeline.predict(frame) == truth).mean() > 0.75
     again = Pipeline([("encoder", stored(pipeline["encoder"])), ("model", pipeline["model"])])

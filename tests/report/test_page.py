@@ -92,11 +92,11 @@ def test_a_report_that_fails_in_the_midst_of_writing_leaves_the_old_one(tmp_path
 @pytest.mark.parametrize(
     ("of_entry", "words"),
     [
-        ({"bound": 0.0}, r"entries\[0\].bound is not a number above 0"),
-        ({"delta": 1.0}, r"entries\[0\].delta is not a number between 0 and 1"),
-        ({"p_value": -0.5}, r"entries\[0\].p_value is not a number from 0 to 1"),
-        ({"won": -1}, r"entries\[0\].won is not a whole number of at least 0"),
-        ({"tolerance": -0.1}, r"entries\[0\].tolerance is not a number of at least 0"),
+        ({"bound": 0.0}, r"`float` > 0.0 - at `\$.certificate.entries\[0\].bound`"),
+        ({"delta": 1.0}, r"`float` < 1.0 - at `\$.certificate.entries\[0\].delta`"),
+        ({"p_value": -0.5}, r"`float` >= 0.0 - at `\$.certificate.entries\[0\].p_value`"),
+        ({"won": -1}, r"`int` >= 0 - at `\$.certificate.entries\[0\].won`"),
+        ({"tolerance": -0.1}, r"`float` >= 0.0 - at `\$.certificate.entries\[0\].tolerance`"),
         ({"tolerance": 1.0}, "does not go with the run's other files: ZeroDivisionError"),
         ({"gain": 0.9}, "does not go with the run's other files: ValueError: gain"),
         ({"test": "betting", "lower_bound": -1e308, "gain": 1e-300}, "OverflowError"),

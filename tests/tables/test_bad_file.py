@@ -28,17 +28,9 @@ def good(n=ROWS, seed=0):
 
 
 def fit(folder, *, train="train.csv", trusted="trusted.csv", more=()):
-    words = [
-        "fit",
-        str(folder / train),
-        "--label",
-        "y",
-        "--trusted",
-        str(folder / trusted),
-        "--out",
-        str(folder / "out"),
-    ]
-    return CliRunner().invoke(app, [*words, "--recipe", "n_steps=5,n_hidden=4", *more])
+    files = ["fit", str(folder / train), "--label", "y", "--trusted", str(folder / trusted)]
+    model = ["--model", "network, n_hidden=4, recipe={n_steps=5}"]
+    return CliRunner().invoke(app, [*files, "--out", str(folder / "out"), *model, *more])
 
 
 @pytest.fixture
