@@ -94,8 +94,9 @@ def test_a_pipeline_with_pgs_predicts_from_a_frame():
     trusted = random.random(len(frame)) < 0.3
     noisy = np.where(~trusted & (random.random(len(frame)) < 0.2), np.where(truth == "yes", "no", "yes"), truth)
     encoder = TableEncoder({**flat_kinds(), "income": "number"})
-    model = PGSClassifier(Network(recipe=Recipe(n_steps=150)), random_state=0)
-    pipeline = Pipeline([("encoder", encoder), ("model", model)])
+    pipeline = Pipeline(
+        [("encoder", encoder), ("model", PGSClassifier(Network(recipe=Recipe(n_steps=150)), random_state=0))]
+    )
     pipeline.fit(frame, noisy, model__trusted=trusted)
     assert (pipeline.predict(frame) == truth).mean() > 0.75
     again = Pipeline([("encoder", stored(pipeline["encoder"])), ("model", pipeline["model"])])

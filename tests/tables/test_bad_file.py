@@ -28,9 +28,17 @@ def good(n=ROWS, seed=0):
 
 
 def fit(folder, *, train="train.csv", trusted="trusted.csv", more=()):
-    files = ["fit", str(folder / train), "--label", "y", "--trusted", str(folder / trusted)]
-    model = ["--model", "network, n_hidden=4, recipe={n_steps=5}"]
-    return CliRunner().invoke(app, [*files, "--out", str(folder / "out"), *model, *more])
+    words = [
+        "fit",
+        str(folder / train),
+        "--label",
+        "y",
+        "--trusted",
+        str(folder / trusted),
+        "--out",
+        str(folder / "out"),
+    ]
+    return CliRunner().invoke(app, [*words, "--model", "network, n_hidden=4, recipe={n_steps=5}", *more])
 
 
 @pytest.fixture
@@ -179,7 +187,7 @@ def test_never_a_traceback(tmp_path_factory, suffix, mutations):
         assert f"train.{suffix}" in ended.stderr or "trusted.csv" in ended.stderr
         assert not (folder / "out").exists()
     else:
-        assert open_run(folder / "out").facts["label"] == "y"
+        assert open_run(folder / "out").facts.label == "y"
 
 
 def test_a_message_is_one_line_whatever_it_quotes():
