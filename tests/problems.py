@@ -19,7 +19,7 @@ from safegain.bilevel.search_space import Point
 from safegain.bilevel.upper import UpperLevel
 from safegain.data.inputs import Inputs, fit_inputs
 
-MODELS = ("linear", "sparse", "mlp", "module")
+MODELS = ("linear", "sparse", "network", "module")
 CASES = list(itertools.product(MODELS, (None, 2, 3), (False, True)))  # model, classes, semi-supervised
 CASE_IDS = [f"{m}-{f'{k}classes' if k else 'regression'}-{'semi' if s else 'weak'}" for m, k, s in CASES]
 
@@ -78,8 +78,8 @@ def make_problem(
     signal_v = Xv @ random.randn(d, k)
     if model == "sparse":
         X = scipy.sparse.csr_array(np.where(np.abs(X) > 0.3, X, 0))
-    inputs = fit_inputs(X, model="mlp" if model == "mlp" else "softmax" if model != "module" else model, scaling="auto")
-    if model == "mlp":
+    inputs = fit_inputs(X, model="linear" if model == "sparse" else model, scaling="auto")
+    if model == "network":
         inputs = replace(inputs, scale=inputs.scale * PACE)  # unit pace: a well-conditioned Hessian
     if n_classes is None:
         y, yv = torch.from_numpy(signal[:, 0] + random.randn(n)), torch.from_numpy(signal_v[:, 0])
@@ -88,10 +88,10 @@ def make_problem(
     built = {
         "linear": lambda: Linear(d + 1, k),
         "sparse": lambda: Linear(d + 1, k),
-        "mlp": lambda: TwoLayer(d, 3, k, dtype=torch.float64),
+        "network": lambda: TwoLayer(d, 3, k, dtype=torch.float64),
         "module": lambda: _module(d, k),
     }[model]()
-    if model == "mlp":
+    if model == "network":
         built.gain /= PACE
     generator = torch.Generator().manual_seed(seed)
     theta = built.init(generator) + 0.1 * torch.randn(built.n_parameters, dtype=torch.float64, generator=generator)
@@ -104,7 +104,7 @@ def make_problem(
     free = torch.from_numpy(np.arange(n) % 3 > 0) if semi else None
     space = FreeSpace(Point(torch.ones(n, dtype=torch.float64), Q.clone()), eps1=1.0, eps2=float(n), free=free)
     parameters = (w, Q) if free is None else (w[free], Q[free])
-    dense = None if model in ("mlp", "module") else rows.matmul(torch.eye(d + 1, dtype=torch.float64))
+    dense = None if model in ("network", "module") else rows.matmul(torch.eye(d + 1, dtype=torch.float64))
     return Problem(lower, upper, space, torch.tensor([0.0, 5.0], dtype=torch.float64), parameters, theta, dense)
 
 
@@ -115,7 +115,7 @@ def away_from_kinks(problem: Problem) -> Problem:
     active side for every row and one far on its dead side, and stay there.
     """
     theta = problem.theta.clone()
-    _, a, V, b = problem.lower.model._split(theta)
+    _, a, V, b = problem.lower.model.split(theta)
     a.copy_(torch.tensor([8.0, 8.0, -30.0]))
     b.copy_(-problem.lower.model.gain * V @ a.clamp(min=0))
     return replace(problem, theta=theta)

@@ -13,7 +13,17 @@ import torch
 import torch.distributed as dist
 from sklearn.datasets import load_diabetes, load_digits
 
-from safegain import PerClass, PGSClassifier, PGSRegressor
+from safegain import (
+    Descent,
+    Free,
+    GradientDescent,
+    Linear,
+    Network,
+    Newton,
+    PerClass,
+    PGSClassifier,
+    PGSRegressor,
+)
 
 LETTERS = np.array(list("abcdefghij"))
 
@@ -42,15 +52,25 @@ def diabetes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, y + 100 * (np.arange(len(y)) % 2), np.arange(len(y)) % 4 == 0
 
 
-SEARCH = {"search_space": "free", "reference": "raw", "random_state": 0}
+PAPER = {"reference": "raw", "random_state": 0}
+EXACT = Linear(solver=Newton(tol=1e-12))
+
+
+def network(n_steps: int, batch_size: int | None = None) -> Network:
+    return Network(solver=Descent(GradientDescent(0.1), n_steps, batch_size))
+
+
 CASES = {
-    "softmax": (lambda: PGSClassifier("softmax", n_outer=4, tol=1e-12, certify=0.1, eps2=0.3, **SEARCH), digits),
-    "network": (lambda: PGSClassifier("mlp", n_inner=40, lr_inner=0.1, n_outer=3, eps2=0.2, **SEARCH), digits),
-    "batches": (lambda: PGSClassifier("mlp", n_inner=60, lr_inner=0.1, n_outer=3, batch_size=100, **SEARCH), digits),
-    "strings": (lambda: PGSClassifier("softmax", n_outer=3, tol=1e-12, safeness=PerClass(), **SEARCH), sorted_strings),
-    "unlabelled": (lambda: PGSClassifier("softmax", n_outer=3, tol=1e-12, **SEARCH), half_labelled),
-    "ridge": (lambda: PGSRegressor(n_outer=6, certify=0.1, **SEARCH), diabetes),
-    "references": (lambda: PGSRegressor(n_outer=3, **{**SEARCH, "reference": "best"}), diabetes),
+    "softmax": (
+        lambda: PGSClassifier(EXACT, search=Free(n_outer=4, eps2=0.3), certificate=0.1, **PAPER),
+        digits,
+    ),
+    "network": (lambda: PGSClassifier(network(40), search=Free(n_outer=3, eps2=0.2), **PAPER), digits),
+    "batches": (lambda: PGSClassifier(network(60, 100), search=Free(n_outer=3), **PAPER), digits),
+    "strings": (lambda: PGSClassifier(EXACT, search=Free(n_outer=3), safeness=PerClass(), **PAPER), sorted_strings),
+    "unlabelled": (lambda: PGSClassifier(EXACT, search=Free(n_outer=3), **PAPER), half_labelled),
+    "ridge": (lambda: PGSRegressor(search=Free(n_outer=6), certificate=0.1, **PAPER), diabetes),
+    "references": (lambda: PGSRegressor(search=Free(n_outer=3), random_state=0), diabetes),
     "auto": (lambda: PGSRegressor(random_state=0), diabetes),
 }
 
@@ -85,7 +105,7 @@ def main() -> None:
         if dies or case.startswith("resumes:"):
             case, settings["checkpoint"] = case.split(":")[1], folder / "checkpoint"
         if dies and rank == size - 1:
-            settings["callbacks"] = [lambda record, _: os._exit(9) if record["step"] == 2 else None]
+            settings["search__callbacks"] = (lambda record, _: os._exit(9) if record["step"] == 2 else None,)
         try:
             np.savez(folder / f"{case}.{rank}.npz", **fit(case, rank, size, **settings))
         except Exception as error:

@@ -17,7 +17,7 @@ def test_the_ray_example_finds_what_one_process_finds(monkeypatch):
     monkeypatch.syspath_prepend(str(root / "examples"))
     import ray_train
 
-    from safegain import PGSClassifier
+    from safegain import Free, Linear, Newton, PGSClassifier
     from tests.ranks_worker import digits
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
@@ -27,7 +27,8 @@ def test_the_ray_example_finds_what_one_process_finds(monkeypatch):
         ray.shutdown()
         sys.modules.pop("ray_train")
     X, y, trusted = digits()
-    model = PGSClassifier("softmax", search_space="free", reference="raw", n_outer=5, tol=1e-12, random_state=0)
+    exact = Linear(solver=Newton(tol=1e-12))
+    model = PGSClassifier(exact, search=Free(n_outer=5), reference="raw", random_state=0)
     model.fit(X, y, trusted=trusted)
     assert found["rows"] == len(y) // 2
     np.testing.assert_allclose(found["weights"], model.sample_weight_[: found["rows"]], rtol=1e-6, atol=1e-9)

@@ -10,13 +10,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from safegain import PGSClassifier, PGSRegressor
+from safegain import Descent, Free, GradientDescent, Network, PGSClassifier, PGSRegressor
 from safegain import baselines as methods
 from safegain.learners.recipe import Recipe
 from tests.baselines.samples import SHORT, SHORTEST, diabetes, noisy_digits
 from tests.problems import numpy_state
 
-SEARCH = PGSClassifier("mlp", search_space="free", reference="raw", n_inner=10, lr_inner=1.0, n_outer=2, n_hidden=8)
+NETWORK = Network(n_hidden=8, solver=Descent(GradientDescent(1.0), n_steps=10))
+SEARCH = PGSClassifier(NETWORK, search=Free(n_outer=2), reference="raw")
 # 70 steps are too few for the long memory that a mean teacher has by default.
 SEMI_SUPERVISED = [methods.PiModel(**SHORT), methods.MeanTeacher(decay=0.9, **SHORT), methods.PseudoLabel(**SHORT)]
 CLASSIFIERS = [
@@ -45,7 +46,7 @@ REGRESSORS = [
     methods.RANSAC(random_state=0),
     methods.SelfLS(random_state=0),
     methods.SafeWRegressor(random_state=0),
-    methods.PGSRefitRegressor(PGSRegressor("ridge", search_space="free", n_outer=2), random_state=0),
+    methods.PGSRefitRegressor(PGSRegressor("linear", search=Free(n_outer=2)), random_state=0),
 ]
 
 

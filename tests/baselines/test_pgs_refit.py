@@ -8,14 +8,15 @@ import pandas as pd
 import pytest
 import torch
 
-from safegain import PGSClassifier
+from safegain import Descent, Free, GradientDescent, Network, PGSClassifier
 from safegain import baselines as methods
 from safegain.baselines.pgs_refit import WeightedLoss, candidates
 from safegain.bilevel.search_space import Point
 from safegain.learners.recipe import Recipe
 from tests.baselines.samples import SHORT, generator, material, network, noisy_digits
 
-SEARCH = PGSClassifier("mlp", search_space="free", reference="raw", n_inner=10, lr_inner=1.0, n_outer=2, n_hidden=8)
+NETWORK = Network(n_hidden=8, solver=Descent(GradientDescent(1.0), n_steps=10))
+SEARCH = PGSClassifier(NETWORK, search=Free(n_outer=2), reference="raw")
 
 
 def test_weighted_objective_by_hand_and_candidates():
@@ -56,7 +57,7 @@ def test_refit_without_a_better_candidate_is_the_baseline(monkeypatch):
     assert (refit.sample_weight_ == ~refit.held_out_).all()
     again = pickle.loads(pickle.dumps(refit))
     assert (again.predict_proba(X_test) == refit.predict_proba(X_test)).all()
-    assert again.search_.callbacks is None
+    assert again.search_.search.callbacks == ()
 
 
 def test_refit_of_a_frame_and_of_few_trusted_rows():

@@ -25,7 +25,7 @@ every_rule = pytest.mark.parametrize("rule", RULES, ids=RULE_IDS)
 
 def solvable(case) -> Problem:
     """A problem whose lower level has a smooth minimum to be implicit about."""
-    return away_from_kinks(make_problem(*case, alpha=0.003)) if case[0] == "mlp" else make_problem(*case)
+    return away_from_kinks(make_problem(*case, alpha=0.003)) if case[0] == "network" else make_problem(*case)
 
 
 def hypergradient(problem: Problem, solver: Solver, engine: Engine) -> tuple[Tensor, ...]:

@@ -25,7 +25,7 @@ def random_vector(p: int, seed: int = 0) -> torch.Tensor:
 def softmax_problem(n=3_000, d=20, k=6, *, sparse=False, alpha=1e-3) -> tuple[LowerLevel, torch.Tensor, torch.Tensor]:
     X, y, _ = convex.make_rows(n, d, k)
     rows = scipy.sparse.csr_array(np.where(np.abs(X) > 1, X, 0)) if sparse else X
-    inputs = fit_inputs(rows, model="softmax", scaling="auto")
+    inputs = fit_inputs(rows, model="linear", scaling="auto")
     lower = LowerLevel(Linear(d + 1, k), CrossEntropy(), inputs.rows(rows), None, alpha)
     weight = torch.from_numpy(np.random.default_rng(1).uniform(0.1, 1, n))
     return lower, weight, torch.eye(k, dtype=torch.float64)[torch.from_numpy(y)]

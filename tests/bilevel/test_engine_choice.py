@@ -14,17 +14,17 @@ from tests.problems import make_problem
 @pytest.mark.parametrize(
     ("name", "model", "solver", "engine"),
     [
-        ("auto", "mlp", Descent(), Unrolled()),
+        ("auto", "network", Descent(), Unrolled()),
         ("auto", "linear", ClosedForm(), Cholesky()),
         ("auto", "linear", Newton(1e-5), ConjugateGradient(tol=10 * 1e-5)),
-        ("auto", "mlp", Newton(), Cholesky()),
+        ("auto", "network", Newton(), Cholesky()),
         ("cg", "linear", ClosedForm(), ConjugateGradient()),
-        ("cholesky", "mlp", Descent(), Cholesky()),
-        ("neumann", "mlp", Descent(), Neumann()),
+        ("cholesky", "network", Descent(), Cholesky()),
+        ("neumann", "network", Descent(), Neumann()),
         ("unrolled", "linear", Descent(), Unrolled()),
-        ("truncated", "mlp", Descent(n_steps=70), Unrolled(last=7)),
-        ("truncated", "mlp", Descent(n_steps=3), Unrolled(last=1)),
-        (Neumann(3), "mlp", Descent(), Neumann(3)),
+        ("truncated", "network", Descent(n_steps=70), Unrolled(last=7)),
+        ("truncated", "network", Descent(n_steps=3), Unrolled(last=1)),
+        (Neumann(3), "network", Descent(), Neumann(3)),
     ],
 )
 def test_the_engine_of_a_name(name, model, solver, engine):
@@ -32,7 +32,7 @@ def test_the_engine_of_a_name(name, model, solver, engine):
 
 
 def test_what_does_not_fit_is_refused():
-    model = make_problem("mlp", 3, False).lower.model
+    model = make_problem("network", 3, False).lower.model
     for engine in ("unrolled", "truncated", Unrolled(2)):
         with pytest.raises(ValueError, match=r"engine: .* walk back over the steps of a descent, which Newton is not"):
             make_engine(engine, model, Newton())

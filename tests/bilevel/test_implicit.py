@@ -32,7 +32,7 @@ def test_implicit_engines_equal_finite_differences_at_the_solution(case, engine)
     solution = solver.solve(problem.lower, point.w, point.Q, start=problem.theta)
     problem = replace(problem, theta=solution.theta)  # so that every difference starts next to its own solution
     assert_matches_differences(
-        problem, solver, hypergradient(problem, solver, engine), step=1e-4 if case[0] == "mlp" else 1e-3
+        problem, solver, hypergradient(problem, solver, engine), step=1e-4 if case[0] == "network" else 1e-3
     )
 
 
@@ -42,7 +42,7 @@ def test_engines_agree_at_the_solution(case):
     solver = Newton(tol=1e-13)
     exact = hypergradient(problem, solver, Cholesky())
     assert relative(hypergradient(problem, solver, ConjugateGradient(tol=1e-13)), exact) <= 1e-6
-    if case[0] == "mlp":
+    if case[0] == "network":
         return  # its Hessian has flat directions (units can be rotated into each other): no series converges
     assert relative(hypergradient(problem, solver, Neumann(terms=800)), exact) <= 1e-6
     # Walking back over many steps at the solution is the same series.
@@ -93,7 +93,7 @@ def test_cg_engine_is_the_cholesky_engine(sparse, d, k):
 def test_a_hessian_is_formed_where_its_approximation_is_poor():
     """Separable rows: a few are uncertain, and their columns are correlated unlike the others'."""
     X, y = load_digits(return_X_y=True)
-    inputs = fit_inputs(X, model="softmax", scaling="auto")
+    inputs = fit_inputs(X, model="linear", scaling="auto")
     lower = LowerLevel(Linear(65, 10), CrossEntropy(), inputs.rows(X), None, 1e-4)
     w, Q = torch.ones(len(y), dtype=torch.float64), torch.eye(10, dtype=torch.float64)[torch.from_numpy(y)]
     assert not lower.model.forms_hessian

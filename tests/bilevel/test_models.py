@@ -3,7 +3,12 @@
 import pytest
 import torch
 
-from safegain.bilevel.models.linear import _zero_sum_basis
+from safegain.bilevel.models.base import Model
+from safegain.bilevel.models.linear import Linear, _zero_sum_basis
+from safegain.bilevel.models.module import Module
+from safegain.bilevel.models.network import TwoLayer
+from safegain.data.design import DenseDesign
+from safegain.data.rows import ArrayRows
 from tests.bilevel.softmax import close
 
 
@@ -13,3 +18,38 @@ def test_contrasts_are_an_orthonormal_basis_of_what_sums_to_zero(k):
     close(C.T @ C, torch.eye(max(k - 1, 1), dtype=torch.float64), 1e-12)
     if k > 1:
         assert C.sum(dim=0).abs().max() < 1e-12
+
+
+DROPOUT = torch.nn.Sequential(torch.nn.Linear(4, 50), torch.nn.Dropout(0.5), torch.nn.Linear(50, 3))
+MODELS = [Linear(4, 3), TwoLayer(4, 5, 3, dtype=torch.float64), Module(DROPOUT, 3, dtype=torch.float64)]
+
+
+def inputs(model, n=7):
+    X = torch.randn(n, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    if not isinstance(model, Linear):
+        return X
+    return DenseDesign(ArrayRows(X[:, :3].numpy()), mean=torch.zeros(3).double(), scale=torch.ones(3).double())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_what_every_model_has(model):
+    assert isinstance(model, Model)
+    theta = model.init(torch.Generator().manual_seed(0))
+    assert theta.shape == model.decayed.shape == (model.n_parameters,)
+    assert set(model.decayed.tolist()) == {0.0, 1.0}  # intercepts and biases are left alone
+    X = inputs(model)
+    z = model.outputs(theta, X)
+    assert z.shape == (7, 3)
+    close(model.all_outputs(theta, X), z, 1e-12)
+    assert model.block_rows(X) >= 1
+
+
+def test_dropout_is_of_a_step_alone_and_follows_from_its_seed():
+    plain, X = MODELS[2], inputs(MODELS[2])
+    theta, state = plain.init(torch.Generator()), torch.get_rng_state()
+    first, again, other = (plain.at_step(seed).outputs(theta, X) for seed in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert torch.equal(plain.outputs(theta, X), plain.outputs(theta, X))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert MODELS[1].at_step(1) is MODELS[1]

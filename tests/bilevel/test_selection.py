@@ -1,10 +1,13 @@
 """Which iterate is kept, and what is said about it."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from safegain.bilevel.search_space import Point
-from safegain.bilevel.selection import Candidate, Selection, Standing, report
+from safegain.bilevel.selection import Candidate, Selection, Standing
+from safegain.search.iterates import iterate_report
 
 
 def candidate(step, losses):
@@ -22,10 +25,15 @@ def choose(ranks, losses, raw=(1.0, 1.0), trusted=None, mistakes=None):
     return selection
 
 
+def report(selection, units=(1.0, 1.0), n_held_out=0):
+    sets = SimpleNamespace(names=["a", "b"], units=torch.tensor(units))
+    return iterate_report(selection, sets, n_held_out=n_held_out, ending="ran all 3 outer steps")
+
+
 def test_the_best_safe_iterate_wins():
     selection = choose([5, 3, 1, 2], [(0.5, 0.5), (0.1, 1.1), (1.0, 0.9)])
     assert selection.best.step == 2  # rank 1 is unsafe on the second set; equal losses are safe
-    told = report(selection, ["a", "b"], torch.tensor([1.0, 4.0]), n_rank=30, ended="ran all 3 outer steps")
+    told = report(selection, units=(1.0, 4.0), n_held_out=30)
     assert not told.fell_back
     assert (told.sets[1].raw_loss, told.sets[1].new_loss) == (4.0, pytest.approx(3.6))
     assert "smallest margin 0, a" in told.status
@@ -35,13 +43,10 @@ def test_the_best_safe_iterate_wins():
 def test_the_raw_model_stays_if_nothing_is_safe_or_better():
     unsafe = choose([5, 1], [(0.5, 1.5)])
     assert unsafe.best is unsafe.raw
-    assert "no iterate was safe" in report(unsafe, ["a", "b"], torch.ones(2), n_rank=0, ended="x").status
+    assert "no iterate was safe" in report(unsafe).status
     no_better = choose([5, 5], [(0.5, 0.5)])
     assert no_better.best is no_better.raw
-    assert (
-        "none of the 1 safe iterates ranked better"
-        in report(no_better, ["a", "b"], torch.ones(2), n_rank=0, ended="x").status
-    )
+    assert "none of the 1 safe iterates ranked better" in report(no_better).status
     loses_on_the_whole = choose([5, 1], [(0.5, 0.5)], trusted=[1.0, 1.1])
     assert loses_on_the_whole.best is loses_on_the_whole.raw
     more_mistakes = choose([5, 1], [(0.5, 0.5)], mistakes=[0.1, 0.2])

@@ -14,7 +14,7 @@ from tests.problems import make_problem
 LABELLED = torch.arange(24) % 3 > 0
 
 
-@pytest.mark.parametrize("model", ["linear", "sparse", "mlp"])
+@pytest.mark.parametrize("model", ["linear", "sparse", "network"])
 def test_classes_start_from_the_softmax_of_the_raw_model(model):
     problem = make_problem(model, 3, False)
     y = torch.where(LABELLED, torch.arange(24) % 2, -1)
@@ -36,7 +36,7 @@ def test_numbers_start_from_the_prediction_of_the_raw_model():
     assert torch.equal(lower.base, torch.where(LABELLED, problem.lower.base, z[:, 0]))
 
 
-@pytest.mark.parametrize(("model", "k"), [("linear", None), ("sparse", 3), ("mlp", 3)])
+@pytest.mark.parametrize(("model", "k"), [("linear", None), ("sparse", 3), ("network", 3)])
 def test_the_raw_model_is_trained_on_labelled_rows_alone(model, k):
     problem, point = make_problem(model, k, False), make_problem(model, k, False).point
     part = labelled_part(problem.lower, LABELLED)

@@ -9,7 +9,7 @@ from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSPr
 from tests.problems import make_problem
 
 
-def settle(solver, model="mlp", k=3, seed=5):
+def settle(solver, model="network", k=3, seed=5):
     problem = make_problem(model, k, False)
     point = problem.point
     return settled(solver, problem.lower, point.w, point.Q, problem.theta, seed=seed)
@@ -17,7 +17,7 @@ def settle(solver, model="mlp", k=3, seed=5):
 
 @pytest.mark.parametrize(
     ("model", "k", "kind"),
-    [("linear", None, ClosedForm), ("sparse", None, ClosedForm), ("linear", 3, Newton), ("mlp", None, Descent)],
+    [("linear", None, ClosedForm), ("sparse", None, ClosedForm), ("linear", 3, Newton), ("network", None, Descent)],
 )
 def test_auto_is_the_solver_for_model_and_loss(model, k, kind):
     assert type(settle("auto", model, k)) is kind
@@ -35,7 +35,7 @@ def test_names_stand_for_default_settings():
 
 @pytest.mark.parametrize("rule", [GradientDescent, Momentum])
 def test_an_open_rate_is_a_share_of_the_curvature(rule):
-    problem = make_problem("mlp", 3, False)
+    problem = make_problem("network", 3, False)
     point = problem.point
     H = problem.lower.hessian(problem.theta, point.w, point.Q)
     largest = float(torch.linalg.eigvalsh(H).abs().max())
@@ -54,7 +54,7 @@ def test_what_is_given_stays():
 
 
 def test_closed_form_is_for_least_squares():
-    for model, k in (("linear", 3), ("mlp", None)):
+    for model, k in (("linear", 3), ("network", None)):
         with pytest.raises(ValueError, match="solver: ClosedForm is for a linear model of numbers; here it is"):
             settle(ClosedForm(), model, k)
         with pytest.raises(ValueError, match="Use Newton or Descent"):
@@ -62,7 +62,7 @@ def test_closed_form_is_for_least_squares():
 
 
 def test_an_open_rate_cannot_step():
-    problem = make_problem("mlp", 3, False)
+    problem = make_problem("network", 3, False)
     point = problem.point
     with pytest.raises(ValueError, match="GradientDescent: learning_rate is not settled"):
         Descent().solve(problem.lower, point.w, point.Q, start=problem.theta)

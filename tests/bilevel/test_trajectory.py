@@ -7,6 +7,7 @@ import torch
 
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.solvers import Descent
+from safegain.bilevel.trajectory import Batches
 from safegain.bilevel.unrolled import Unrolled
 from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
 from tests.bilevel.hypergradients import (
@@ -19,7 +20,7 @@ from tests.problems import make_problem
 @every_rule
 @pytest.mark.parametrize("batch_size", [None, 7])
 def test_segments_change_memory_and_nothing_else(rule, batch_size):
-    problem = make_problem("mlp", 3, False)
+    problem = make_problem("network", 3, False)
     steps = 50
     whole = Descent(rule, steps, batch_size, seed=5)
     cut = Descent(rule, steps, batch_size, seed=5, memory_budget=0)
@@ -41,7 +42,7 @@ def bytes_of(steps) -> int:
 
 @every_rule
 def test_kept_iterates_stay_within_the_budget_and_segments_cost_one_more_walk(rule, monkeypatch):
-    problem = make_problem("mlp", 3, False)
+    problem = make_problem("network", 3, False)
     point, steps, gradients = problem.point, 50, []
     inner = LowerLevel.gradient
     monkeypatch.setattr(LowerLevel, "gradient", lambda *args: gradients.append(1) or inner(*args))
@@ -61,3 +62,28 @@ def test_kept_iterates_stay_within_the_budget_and_segments_cost_one_more_walk(ru
         v = problem.upper.gradient(solution.theta, problem.raw)
         Unrolled().hypergradient(problem.lower, solution, point.w, point.Q, v)
         assert len(gradients) == walks * steps
+
+
+def test_an_epoch_visits_every_row_once_and_the_next_in_another_order():
+    batches = Batches(23, 5, seed=3, mine=range(23))
+    epochs = [torch.cat([batches.at(5 * epoch + step).rows for step in range(5)]) for epoch in range(2)]
+    assert [len(batches.at(step).rows) for step in range(5)] == [5, 5, 5, 5, 3]
+    for epoch in epochs:
+        assert sorted(epoch.tolist()) == list(range(23))
+    assert epochs[0].tolist() != epochs[1].tolist()
+    assert torch.equal(batches.at(7).rows, Batches(23, 5, seed=3, mine=range(23)).at(7).rows)  # from t alone
+
+
+def test_ranks_share_a_batch_and_each_has_its_own_rows():
+    whole = Batches(23, 5, seed=3, mine=range(23))
+    shares = [Batches(23, 5, seed=3, mine=mine) for mine in (range(0, 9), range(9, 9), range(9, 23))]
+    for t in range(10):
+        parts = [share.at(t) for share in shares]
+        assert {part.size for part in parts} == {len(whole.at(t).rows)}
+        own = [part.rows + share.mine.start for part, share in zip(parts, shares, strict=True)]
+        assert sorted(torch.cat(own).tolist()) == sorted(whole.at(t).rows.tolist())
+
+
+def test_all_rows_are_one_batch():
+    for size in (None, 23, 99):
+        assert Batches(23, size, seed=0, mine=range(23)).at(4).rows is None

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safegain import PGSRegressor
+from safegain import Free, PGSRegressor
 
 N, D = 20_000, 5
 
@@ -13,8 +13,8 @@ def mapped(X, folder, *, order="C", dtype=None, mode="r"):
     return np.load(path, mmap_mode=mode)
 
 
-def regressor(**kwargs):
-    return PGSRegressor("ridge", search_space="free", **{"n_outer": 3, "random_state": 0} | kwargs)
+def regressor(reference="best", **search):
+    return PGSRegressor("linear", search=Free(**{"n_outer": 3} | search), reference=reference, random_state=0)
 
 
 def same(a, b, rtol=0.0):

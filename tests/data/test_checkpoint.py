@@ -15,17 +15,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import safegain.search.auto_classes
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from sklearn.datasets import load_digits
 
 import safegain.data.checkpoint
-from safegain import PGSClassifier, PGSRegressor
+import safegain.search.heads
+from safegain import Descent, Linear, Network, PGSClassifier, PGSRegressor, Recipe
 from safegain.data.checkpoint import Checkpoint, CheckpointError, Saved
 from safegain.data.ranks import ALONE
-from safegain.learners.recipe import Recipe
 
 
 def classes(n=700):
@@ -41,15 +40,15 @@ def numbers(n=1000):
     return X, np.where(~trusted & (rng.rand(n) < 0.4), y + 8 * rng.randn(n), y), trusted
 
 
-RECIPE = Recipe(n_hidden=64, n_steps=60)
+BRIEF = Network(n_hidden=64, recipe=Recipe(n_steps=60))
 CASES = {
-    "classes": (lambda: PGSClassifier(recipe=RECIPE, random_state=0), lambda: classes(300)),
+    "classes": (lambda: PGSClassifier(BRIEF, random_state=0), lambda: classes(300)),
     "numbers": (lambda: PGSRegressor(random_state=0), lambda: numbers(5000)),
-    "free": (lambda: PGSRegressor(search_space="free", random_state=0), lambda: numbers(20_000)),
+    "free": (lambda: PGSRegressor(search="free", random_state=0), lambda: numbers(20_000)),
     # Small ones, for runs that are ended from within.
-    "softmax": (lambda: PGSClassifier("softmax", alpha=0.1, random_state=0), lambda: classes(200)),
+    "softmax": (lambda: PGSClassifier(Linear(alpha=0.1), random_state=0), lambda: classes(200)),
     "ridge": (lambda: PGSRegressor(random_state=0), numbers),
-    "network": (lambda: PGSRegressor("mlp", n_hidden=5, n_inner=20, random_state=0), numbers),
+    "network": (lambda: PGSRegressor(Network(n_hidden=5, solver=Descent(n_steps=20)), random_state=0), numbers),
 }
 
 SERVER = multiprocessing.get_context("forkserver")  # processes that need not import all this again
@@ -182,8 +181,8 @@ def test_a_stage_that_is_taken_away_is_done_again(tmp_path, monkeypatch):
 
 def test_damaged_stages_and_strange_folders_are_named(tmp_path, monkeypatch):
     killed_at(monkeypatch, "evidence", "softmax", tmp_path)
-    with pytest.raises(CheckpointError, match="belongs to a run with other alpha"):
-        fit("softmax", tmp_path, alpha=0.2)
+    with pytest.raises(CheckpointError, match="belongs to a run with other model__alpha"):
+        fit("softmax", tmp_path, model__alpha=0.2)
     file = tmp_path / "stage-trusted.safetensors"
     whole = file.read_bytes()
     for damaged in (whole[: len(whole) // 2], b"", whole[:8] + b"x" + whole[9:]):
@@ -249,14 +248,14 @@ def test_a_manifest_that_does_not_say_what_it_said_is_named(tmp_path, monkeypatc
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path, monkeypatch):
-    plain = safegain.search.auto_classes.choose_basis
+    plain = safegain.search.heads.choose_basis
 
     def meanwhile(*arguments):
         with pytest.raises(CheckpointError, match="another run is using"):
             fit("ridge", tmp_path)
         return plain(*arguments)
 
-    monkeypatch.setattr(safegain.search.auto_classes, "choose_basis", meanwhile)
+    monkeypatch.setattr(safegain.search.heads, "choose_basis", meanwhile)
     assert_same(fit("softmax", tmp_path), left_alone("softmax")[0])
 
 

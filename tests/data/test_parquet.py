@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from safegain import ParquetRows, PGSRegressor
+from safegain import Descent, Network, PGSRegressor
 from safegain.data.inputs import column_scale
+from safegain.data.parquet import ParquetRows
 from tests.data.streamed import D, N, regressor, same
 
 
@@ -44,10 +45,10 @@ def test_parquet_gives_what_the_array_gives(problem, table):
     np.testing.assert_allclose(b.predict(rows), a.predict(X), rtol=1e-10)
     with pytest.raises(ValueError, match="feature names"):
         b.predict(ParquetRows(table, columns=NAMES[::-1]))
-    with pytest.raises(ValueError, match=r"search_space='free', which streams"):
+    with pytest.raises(ValueError, match=r"search='free', which streams"):
         PGSRegressor().fit(rows, y, trusted=trusted)
     with pytest.raises(ValueError, match="X: ParquetRows are streamed"):
-        PGSRegressor("mlp", search_space="free", batch_size=10).fit(rows, y, trusted=trusted)
+        PGSRegressor(Network(solver=Descent(batch_size=10)), search="free").fit(rows, y, trusted=trusted)
 
 
 def test_row_groups_are_decoded_once_per_pass(table, monkeypatch):

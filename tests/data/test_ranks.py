@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from safegain.learners.configure import make_model
 
 from safegain import PGSRegressor
 from safegain.bilevel.losses import CrossEntropy
@@ -19,10 +18,11 @@ from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.projections import ball, budgeted_simplex_rows, capped_box
 from safegain.bilevel.search_space import Point, violation
 from safegain.data.checkpoint import CheckpointError
-from safegain.data.inputs import fit_inputs
 from safegain.data.labels import classification_labels, regression_labels
+from safegain.data.parts import Part, Parts
 from safegain.data.ranks import ALONE
 from safegain.estimators.fingerprint import name_of_run
+from safegain.learners.module import Module
 from tests.ranks_worker import CASES, fit
 from tests.thread_ranks import in_threads
 
@@ -150,7 +150,7 @@ def test_what_several_processes_cannot_do_is_said(tmp_path):
     for error, code in finish(start(tmp_path, 2, "auto")):
         assert code == 1, error
     for rank in range(2):
-        assert "search_space: 'auto' keeps all rows in one process" in (tmp_path / f"auto.{rank}.error").read_text()
+        assert "search: 'auto' keeps all rows in one process" in (tmp_path / f"auto.{rank}.error").read_text()
 
 
 def diabetes_fit(folder, **settings):
@@ -174,15 +174,19 @@ def kill_at(step):
 @pytest.mark.parametrize("random_state", [0, None])
 def test_a_resumed_run_ends_with_the_same_bits(tmp_path, random_state):
     seen = []
-    settings = {"random_state": random_state, "certify": None}
+
+    def watch(record, candidate):
+        seen.append((record["step"], candidate))
+
+    settings = {"random_state": random_state, "certificate": None}
     for step in (1, 4):
         with pytest.raises(Killed):
-            diabetes_fit(tmp_path, callbacks=[lambda r, c: seen.append((r["step"], c)), kill_at(step)], **settings)
-    resumed = diabetes_fit(tmp_path, callbacks=[lambda r, c: seen.append((r["step"], c))], **settings)
+            diabetes_fit(tmp_path, search__callbacks=(watch, kill_at(step)), **settings)
+    resumed = diabetes_fit(tmp_path, search__callbacks=(watch,), **settings)
     assert [step for step, _ in seen] == [0, 1, 1, 2, 3, 4, 4, 5, 6]
     assert [record["step"] for record in resumed.history_] == list(range(7))
     if random_state == 0:
-        whole = diabetes_fit(None, random_state=0, certify=None)
+        whole = diabetes_fit(None, random_state=0, certificate=None)
         assert (resumed.sample_weight_ == whole.sample_weight_).all()
         assert (resumed.label_shift_ == whole.label_shift_).all()
         assert resumed.model_.theta.equal(whole.model_.theta)
@@ -191,9 +195,9 @@ def test_a_resumed_run_ends_with_the_same_bits(tmp_path, random_state):
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     with pytest.raises(Killed):
-        diabetes_fit(tmp_path, callbacks=[kill_at(2)])
-    with pytest.raises(CheckpointError, match="other lr_outer"):
-        diabetes_fit(tmp_path, lr_outer=0.1)
+        diabetes_fit(tmp_path, search__callbacks=(kill_at(2),))
+    with pytest.raises(CheckpointError, match="other search__lr_outer"):
+        diabetes_fit(tmp_path, search__lr_outer=0.1)
     make, data = CASES["ridge"]
     X, y, trusted = data()
     with pytest.raises(CheckpointError, match="other rows"):
@@ -203,7 +207,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
 
 def test_damaged_and_unusable_folders_are_named(tmp_path):
     with pytest.raises(Killed):
-        diabetes_fit(tmp_path, callbacks=[kill_at(3)])
+        diabetes_fit(tmp_path, search__callbacks=(kill_at(3),))
     (last,) = tmp_path.glob("step-*")
     whole = last.read_bytes()
     last.write_bytes(whole[: len(whole) // 2])
@@ -222,7 +226,7 @@ def test_two_runs_do_not_share_a_folder(tmp_path):
             diabetes_fit(tmp_path)
         return True
 
-    diabetes_fit(tmp_path, callbacks=[inner])
+    diabetes_fit(tmp_path, search__callbacks=(inner,))
 
 
 def test_one_process_says_nothing():
@@ -235,8 +239,8 @@ def test_one_process_says_nothing():
 
 def test_a_failed_call_does_not_block_the_corrected_one(tmp_path):
     with pytest.raises(ValueError, match="eps1"):
-        diabetes_fit(tmp_path, eps1=1e9)
-    diabetes_fit(tmp_path, eps1=1.0)
+        diabetes_fit(tmp_path, search__eps1=1e9)
+    diabetes_fit(tmp_path, search__eps1=1.0)
 
 
 def test_an_error_of_the_fit_stays_what_it_is(tmp_path):
@@ -244,7 +248,7 @@ def test_an_error_of_the_fit_stays_what_it_is(tmp_path):
         raise TimeoutError("the callback's own")
 
     with pytest.raises(TimeoutError, match="the callback's own"):
-        diabetes_fit(tmp_path, callbacks=[callback])
+        diabetes_fit(tmp_path, search__callbacks=(callback,))
 
 
 def test_a_run_is_known_by_its_rows_labels_and_groups_wherever_they_are(tmp_path):
@@ -254,14 +258,14 @@ def test_a_run_is_known_by_its_rows_labels_and_groups_wherever_they_are(tmp_path
 
     def name(estimator, rows, ranks=ALONE, groups=groups, y=y):
         labels = regression_labels(y[rows], ranks)
-        return name_of_run(estimator, X[rows], labels, trusted[rows], groups[rows])
+        return name_of_run(estimator.get_params(deep=False), X[rows], labels, trusted[rows], groups[rows])
 
     whole, everything = name(make(), slice(None)), slice(None)
     parts = in_threads(3, lambda r: name(make(), cuts(len(y), 3)[r.rank], r))
     assert parts == [whole] * 3
     assert name(make(), everything, groups=groups[::-1]) != whole
     assert name(make(), everything, y=y[::-1]) != whole
-    assert name(make().set_params(callbacks=[print], verbose=1), everything) == whole
+    assert name(make().set_params(search__callbacks=(print,), verbose=1), everything) == whole
 
 
 class View(torch.nn.Module):
@@ -277,13 +281,15 @@ class View(torch.nn.Module):
 
 def test_a_module_starts_alike_on_all_ranks_and_may_meet_no_rows():
     made = [View(), View(), View()]
-    inputs = fit_inputs(np.zeros((4, 64)), model="module", scaling="auto")
     rows = [np.ones((2, 64)), np.ones((0, 64)), np.ones((1, 64))]
 
     def work(ranks):
         X = rows[ranks.rank]
-        model = make_model(made[ranks.rank], X, inputs, n_hidden=1, n_classes=10, ranks=ranks)
-        lower = LowerLevel(model, CrossEntropy(), inputs.rows(X), None, 0.0, ranks)
+        weak = Part(X, torch.zeros(len(X), dtype=torch.long))
+        parts = Parts(weak, weak, None, classes=np.arange(10), ranks=ranks)
+        setup = Module(made[ranks.rank]).setup(parts)
+        model = setup.model
+        lower = LowerLevel(model, CrossEntropy(), setup.inputs.rows(X), None, 0.0, ranks)
         theta, w, Q = model.init(torch.Generator()), torch.ones(len(X)).double(), torch.full((len(X), 10), 0.1).double()
         return theta, lower.gradient(theta, w, Q), model
 

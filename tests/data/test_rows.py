@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.utils.data import Dataset, IterableDataset
 
-from safegain import PGSClassifier, PGSRegressor
+from safegain import Descent, Free, Module, Network, PGSClassifier, PGSRegressor
 from safegain.baselines import Reed
 from safegain.bilevel.settling import SAMPLE
 from safegain.data.design import BLOCK_ROWS, DenseDesign, column_scale
@@ -56,8 +56,8 @@ def test_memmap_that_is_changed_in_memory_only_keeps_its_changes(problem, tmp_pa
 def test_scattered_rows_are_those_that_lie_in_one_piece(problem):
     X, y, trusted = problem
     order = np.argsort(trusted, kind="stable")  # weak rows first
-    a = regressor(reference="best", selection_fraction=0).fit(X[order], y[order], trusted=trusted[order])
-    b = regressor(reference="best", selection_fraction=0).fit(X, y, trusted=trusted)
+    a = regressor(reference="best", held_out=0).fit(X[order], y[order], trusted=trusted[order])
+    b = regressor(reference="best", held_out=0).fit(X, y, trusted=trusted)
     np.testing.assert_allclose(a.sample_weight_, b.sample_weight_[order], atol=1e-10)
     np.testing.assert_allclose(a.model_.theta, b.model_.theta, atol=1e-10)
 
@@ -88,31 +88,29 @@ class Recorder(np.memmap):
         return func(*map(self.seen, args), **kwargs)
 
 
-@pytest.mark.parametrize("task", ["ridge", "softmax", "mlp"])
+@pytest.mark.parametrize("task", ["numbers", "classes", "network"])
 def test_never_read_as_a_whole(problem, tmp_path, task):
     X, y, trusted = problem
     path = tmp_path / "X.bin"
     X.tofile(path)
     file = Recorder(path, dtype=np.float64, mode="r", shape=X.shape)
     Recorder.most = 0
-    if task == "softmax":
-        model = PGSClassifier("softmax", search_space="free", n_outer=1).fit(
-            file, np.nan_to_num(y) > 0, trusted=trusted
-        )
-    elif task == "mlp":
-        settings = {"n_outer": 1, "n_inner": 3, "batch_size": 500, "n_hidden": 3, "reference": "best"}
-        model = PGSRegressor("mlp", search_space="free", **settings).fit(file, y, trusted=trusted)
+    if task == "classes":
+        model = PGSClassifier("linear", search=Free(n_outer=1)).fit(file, np.nan_to_num(y) > 0, trusted=trusted)
+    elif task == "network":
+        network = Network(n_hidden=3, solver=Descent(n_steps=3, batch_size=500))
+        model = PGSRegressor(network, search=Free(n_outer=1)).fit(file, y, trusted=trusted)
     else:
         model = regressor().fit(file, y, trusted=trusted)
     model.predict(file)
-    assert 0 < Recorder.most <= (SAMPLE if task == "mlp" else BLOCK_ROWS) < len(X)
+    assert 0 < Recorder.most <= (SAMPLE if task == "network" else BLOCK_ROWS) < len(X)
 
 
 def test_auto_takes_a_memmap(problem, tmp_path):
     X, y, trusted = (part[:1000] for part in problem)
     a = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
     same(a, PGSRegressor(random_state=0).fit(mapped(X, tmp_path), y, trusted=trusted))
-    with pytest.raises(ValueError, match="search_space='free', which streams"):
+    with pytest.raises(ValueError, match="search='free', which streams"):
         PGSRegressor().fit(mapped(X, tmp_path, dtype=int), y, trusted=trusted)
 
 
@@ -175,15 +173,15 @@ class Items(Dataset):
 
 
 @pytest.mark.parametrize("labels", ["every row", "some rows"])
-@pytest.mark.parametrize("kind", ["mlp", "module"])
+@pytest.mark.parametrize("kind", ["network", "module"])
 def test_dataset_gives_what_the_array_gives(problem, kind, labels):
     X, y, trusted = (part[:600] for part in problem)
     y = np.nan_to_num(y) if labels == "every row" else y
     torch_module = torch.nn.Sequential(torch.nn.Linear(D, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double()
-    model = "mlp" if kind == "mlp" else torch_module
-    settings = {"search_space": "free", "n_inner": 20, "n_outer": 2, "n_hidden": 3, "batch_size": 64, "random_state": 0}
-    a = PGSRegressor(model, **settings).fit(X, y, trusted=trusted)
-    b = PGSRegressor(model, **settings).fit(Items(X), y, trusted=trusted)
+    solver = Descent(n_steps=20, batch_size=64)
+    model = Network(n_hidden=3, solver=solver) if kind == "network" else Module(torch_module, solver=solver)
+    a = PGSRegressor(model, search=Free(n_outer=2), random_state=0).fit(X, y, trusted=trusted)
+    b = PGSRegressor(model, search=Free(n_outer=2), random_state=0).fit(Items(X), y, trusted=trusted)
     same(a, b, 1e-10)
     np.testing.assert_allclose(b.predict(Items(X)), a.predict(X), atol=1e-10)
 
@@ -191,28 +189,30 @@ def test_dataset_gives_what_the_array_gives(problem, kind, labels):
 def test_dataset_of_classes_in_one_batch(problem):
     X, y, trusted = (part[:300] for part in problem)
     labels = np.nan_to_num(y) > 0
-    settings = {"search_space": "free", "n_inner": 5, "n_outer": 1, "n_hidden": 3, "batch_size": 10_000}
-    a = PGSClassifier("mlp", random_state=0, **settings).fit(X, labels, trusted=trusted)
-    b = PGSClassifier("mlp", random_state=0, **settings).fit(Items(X), labels, trusted=trusted)
+    network = Network(n_hidden=3, solver=Descent(n_steps=5, batch_size=10_000))
+    a = PGSClassifier(network, search=Free(n_outer=1), random_state=0).fit(X, labels, trusted=trusted)
+    b = PGSClassifier(network, search=Free(n_outer=1), random_state=0).fit(Items(X), labels, trusted=trusted)
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(Items(X)), atol=1e-10)
 
 
 def test_dataset_says_what_it_needs(problem):
     X, y, trusted = (part[:300] for part in problem)
 
-    def refused(match, rows=None, **settings):
+    batches = Network(solver=Descent(batch_size=8))
+
+    def refused(match, model="network", search="free", rows=None):
         with pytest.raises(ValueError, match=match):
-            PGSRegressor("mlp", **{"search_space": "free"} | settings).fit(
-                Items(X) if rows is None else rows, y, trusted=trusted
-            )
+            PGSRegressor(model, search=search).fit(Items(X) if rows is None else rows, y, trusted=trusted)
 
     refused("batch_size: must be given")
-    refused("search_space: 'auto' takes rows in memory", search_space="auto")
-    refused("solver, engine: a network", batch_size=8, engine="cg")
+    refused("batch_size: must be given", Network(solver="adam"))
+    refused("search: 'auto' takes rows in memory", search="auto")
+    refused("solver, engine: a network", batches, Free(engine="cg"))
+    refused("solver, engine: a network", Network(solver="newton"))
     refused("has no length", rows=Endless())
     ragged = Items(X)
     ragged.X = [torch.zeros(D)] * 299 + [torch.zeros(2)]
-    refused("X: item 299 has shape", rows=ragged, batch_size=8)
+    refused("X: item 299 has shape", batches, rows=ragged)
     with pytest.raises(ValueError, match="takes rows in memory, got Items"):
         Reed().fit(Items(X), y > 0)
 
@@ -224,16 +224,8 @@ def test_callbacks_keep_what_they_were_shown(problem):
     def watch(record, candidate):
         seen.append((candidate.point.w, candidate.point.w.clone(), candidate.point.Q, candidate.point.Q.clone()))
 
-    regressor(n_outer=5, callbacks=[watch]).fit(X, np.nan_to_num(y), trusted=trusted)
+    regressor(n_outer=5, callbacks=(watch,)).fit(X, np.nan_to_num(y), trusted=trusted)
     assert len({float(w.sum()) for w, *_ in seen}) > 2
     for w, w_then, Q, Q_then in seen:
         assert torch.equal(w, w_then)
         assert torch.equal(Q, Q_then)
-
-
-def test_benchmark_runs_on_few_rows():
-    from benchmarks import memmap
-
-    rows = memmap.run(sizes=(2_000, 4_000), dtypes=("float32",))
-    assert len(rows) == 3
-    assert all(np.isfinite(row["ratio"]) for row in rows)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from safegain import PGSClassifier
+from safegain import Free, PGSClassifier
 from tests.data.streamed import regressor, same
 
 
@@ -16,7 +16,7 @@ def _nothing_kept(monkeypatch):
 
 def test_weights_and_labels_may_be_mapped_to_files(problem, tmp_path):
     X, y, trusted = problem
-    softmax = PGSClassifier("softmax", search_space="free", n_outer=3, random_state=0)
+    softmax = PGSClassifier("linear", search=Free(n_outer=3), random_state=0)
     for model, labels in ((regressor(), y), (softmax, np.nan_to_num(y) > 0)):
         files = []
 
@@ -26,10 +26,10 @@ def test_weights_and_labels_may_be_mapped_to_files(problem, tmp_path):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(torch, "from_file", mapped)
-            found = clone(model).set_params(workspace=tmp_path).fit(X, labels, trusted=trusted)
+            found = clone(model).set_params(search__workspace=tmp_path).fit(X, labels, trusted=trusted)
         same(clone(model).fit(X, labels, trusted=trusted), found)
-        assert len(files) == 2 + 4 + 2 * model.n_outer + 2  # start, moments, gradients, results
+        assert len(files) == 2 + 4 + 2 * model.search.n_outer + 2  # start, moments, gradients, results
         assert all(file.startswith(str(tmp_path)) for file in files)
         assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="workspace: cannot write to"):
-        regressor().set_params(workspace=tmp_path / "missing").fit(X, y, trusted=trusted)
+        regressor(workspace=tmp_path / "missing").fit(X, y, trusted=trusted)

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.mnist import split
 from sklearn.metrics import roc_auc_score
 
-from safegain import PGSClassifier
+from safegain import Descent, Free, GradientDescent, Network, PGSClassifier
 from safegain.datasets.correction import correction_f1
 
 missing = not (Path(os.environ.get("SAFEGAIN_DATA", "")) / "mnist.npz").is_file()
@@ -19,11 +19,10 @@ def test_mnist_with_half_the_labels_flipped():
     X, noisy, true, trusted, X_test, y_test = split(seed=7)
     rows = np.r_[0:2500, 7000:8000]
     X, noisy, true, trusted = X[rows], noisy[rows], true[rows], trusted[rows]
-    model = PGSClassifier(
-        search_space="free", reference="raw", n_inner=30, lr_inner=1.0, n_outer=12, lr_outer=0.1, random_state=0
-    )
+    network = Network(solver=Descent(GradientDescent(1.0), n_steps=30))
+    model = PGSClassifier(network, search=Free(n_outer=12, lr_outer=0.1), reference="raw", random_state=0)
     model.fit(X, noisy, trusted=trusted)
     weak = ~trusted
     assert roc_auc_score(noisy[weak] == true[weak], model.sample_weight_[weak]) > 0.88
     assert correction_f1(noisy[weak], true[weak], model.corrected_labels_[weak]) > 0.68
-    assert model.score(X_test, y_test) > (model.raw_model_.predict(X_test) == y_test).mean() - 0.005
+    assert model.score(X_test, y_test) > (model.references_["raw"].predict(X_test) == y_test).mean() - 0.005

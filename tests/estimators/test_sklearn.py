@@ -3,29 +3,32 @@
 import pytest
 import sklearn
 from sklearn.datasets import load_digits, make_regression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from safegain import PGSClassifier, PGSRegressor
-from safegain.learners.recipe import Recipe
+from safegain import Descent, Free, Network, PerGroup, PGSClassifier, PGSRegressor, Recipe, Structured
 
-QUICK = {"n_outer": 2, "random_state": 0}
-FREE = {"search_space": "free", **QUICK}
-BRIEF = Recipe(n_steps=60)
+FREE = {"search": Free(n_outer=2), "random_state": 0}
 
 
 @parametrize_with_checks(
     [
-        PGSClassifier(recipe=BRIEF, n_hidden=32, random_state=0),
-        PGSClassifier("softmax", random_state=0),
-        PGSClassifier("softmax", search_space="structured", **QUICK),
-        PGSClassifier("mlp", n_inner=60, n_hidden=20, **FREE),
-        PGSClassifier("softmax", **FREE),
+        PGSClassifier(Network(n_hidden=32, recipe=Recipe(n_steps=60)), random_state=0),
+        PGSClassifier("linear", random_state=0),
+        PGSClassifier("linear", search=Structured(n_outer=2), random_state=0),
+        PGSClassifier(Network(n_hidden=20, solver=Descent(n_steps=60)), **FREE),
+        PGSClassifier("linear", **FREE),
+        PGSClassifier(LogisticRegression(), random_state=0),
+        PGSClassifier(DecisionTreeClassifier(), random_state=0),
         PGSRegressor(random_state=0),
-        PGSRegressor("ridge", **FREE),
-        PGSRegressor("mlp", n_inner=100, n_hidden=20, **FREE),
+        PGSRegressor("linear", **FREE),
+        PGSRegressor(Network(n_hidden=20, solver=Descent(n_steps=100)), **FREE),
+        PGSRegressor(Ridge(), random_state=0),
+        PGSRegressor(DecisionTreeRegressor(), random_state=0),
     ]
 )
 def test_scikit_learns_checks(estimator, check):
@@ -49,29 +52,27 @@ def digits(n=400):
 
 def test_pipeline_grid_search_and_cross_validation_route_the_trusted_rows(routing):
     X, y, trusted = digits()
-    model = PGSClassifier("softmax", n_outer=2, random_state=0).set_fit_request(trusted=True)
+    model = PGSClassifier("linear", **FREE).set_fit_request(trusted=True)
     pipeline = make_pipeline(StandardScaler(), model)
     pipeline.fit(X, y, trusted=trusted)
     assert pipeline[-1].trusted_.tolist() == trusted
     scores = cross_validate(pipeline, X, y, cv=2, params={"trusted": trusted}, return_estimator=True)
     assert all(0.2 < fitted[-1].trusted_.mean() < 0.3 for fitted in scores["estimator"])
-    search = GridSearchCV(pipeline, {"pgsclassifier__eps2": [0.1, 1.0]}, cv=2).fit(X, y, trusted=trusted)
+    search = GridSearchCV(pipeline, {"pgsclassifier__search__eps2": [0.1, 1.0]}, cv=2).fit(X, y, trusted=trusted)
     assert search.best_estimator_[-1].trusted_.tolist() == trusted
 
 
 def test_pipeline_takes_the_trusted_rows_by_step_name():
     X, y, trusted = digits()
-    pipeline = make_pipeline(StandardScaler(), PGSClassifier("softmax", n_outer=1, random_state=0))
+    pipeline = make_pipeline(StandardScaler(), PGSClassifier("linear", search=Free(n_outer=1), random_state=0))
     pipeline.fit(X, y, pgsclassifier__trusted=trusted)
     assert pipeline[-1].trusted_.tolist() == trusted
 
 
 def test_groups_are_routed(routing):
-    from safegain import PerGroup
-
     X, y = make_regression(n_samples=120, n_features=4, noise=5, random_state=0)
     groups = [i % 3 for i in range(120)]
-    model = PGSRegressor(search_space="free", safeness=PerGroup(), n_outer=2, random_state=0)
+    model = PGSRegressor(safeness=PerGroup(), **FREE)
     model.set_fit_request(trusted=True, groups=True)
     scores = cross_validate(
         model, X, y, cv=2, params={"trusted": [i % 2 == 0 for i in range(120)], "groups": groups}, return_estimator=True

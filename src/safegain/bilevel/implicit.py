@@ -26,7 +26,7 @@ from safegain.bilevel.engine import Engine, Hypergradient
 from safegain.bilevel.linear_algebra import Product, cholesky, conjugate_gradient, largest_curvature
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.solvers import Solution
-from safegain.data.settings import check
+from safegain.data.settings import check, is_number, is_whole, setting
 
 Report = dict[str, float]
 
@@ -66,20 +66,20 @@ class Implicit(Engine):
         return Hypergradient(dw.neg_(), dQ.neg_(), report)
 
 
-@dataclass(frozen=True)
+@setting
 class Cholesky(Implicit):
     """Exact: the Hessian is formed and factored. For p up to a few thousand parameters."""
 
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        check(self, "damping", "not be negative", self.damping >= 0)
+        check(self, "damping", "not be negative", is_number(self.damping) and self.damping >= 0)
 
     def solve(self, H: Hessian, v: Tensor) -> tuple[Tensor, Report]:
         return torch.cholesky_solve(v[:, None], H.factor(self.damping))[:, 0], {}
 
 
-@dataclass(frozen=True)
+@setting
 class ConjugateGradient(Implicit):
     """Hessian-vector products only, preconditioned by what the solver knows of the Hessian's inverse."""
 
@@ -88,9 +88,9 @@ class ConjugateGradient(Implicit):
     max_iter: int = 500
 
     def __post_init__(self) -> None:
-        check(self, "damping", "not be negative", self.damping >= 0)
-        check(self, "tol", "be positive", self.tol > 0)
-        check(self, "max_iter", "be at least 1", self.max_iter >= 1)
+        check(self, "damping", "not be negative", is_number(self.damping) and self.damping >= 0)
+        check(self, "tol", "be positive", is_number(self.tol) and self.tol > 0)
+        check(self, "max_iter", "be at least 1", is_whole(self.max_iter))
 
     def solve(self, H: Hessian, v: Tensor) -> tuple[Tensor, Report]:
         product, inverse = H.product(), H.solution.inverse
@@ -105,7 +105,7 @@ class ConjugateGradient(Implicit):
         return u, report
 
 
-@dataclass(frozen=True)
+@setting
 class Neumann(Implicit):
     """Truncated: H^-1 v is replaced by step * sum_{j<terms} (I - step H)^j v.
 
@@ -117,8 +117,9 @@ class Neumann(Implicit):
     step: float | None = None
 
     def __post_init__(self) -> None:
-        check(self, "terms", "be at least 1", self.terms >= 1)
-        check(self, "step", "be positive or None", self.step is None or self.step > 0)
+        check(self, "terms", "be at least 1", is_whole(self.terms))
+        step = self.step
+        check(self, "step", "be positive or None", step is None or (is_number(step) and step > 0))
 
     def solve(self, H: Hessian, v: Tensor) -> tuple[Tensor, Report]:
         product = H.product()

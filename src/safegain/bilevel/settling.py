@@ -1,6 +1,7 @@
 """From the name of a solver, or from one with open settings, to the solver that runs."""
 
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -43,15 +44,14 @@ def settled(solver: str | Solver, lower: LowerLevel, w: Tensor, Q: Tensor, theta
     return replace(chosen, rule=rule, seed=seed if chosen.seed is None else chosen.seed)
 
 
-def check_solver(solver: str | Solver) -> None:
-    """A ValueError where this is neither a solver nor the name of one."""
-    if not isinstance(solver, Solver) and solver not in SOLVERS:
-        raise ValueError(f"solver: takes one of {', '.join(SOLVERS)}, or a solver; got {solver!r}")
+def is_solver(solver: Any) -> bool:
+    return isinstance(solver, Solver) or (isinstance(solver, str) and solver in SOLVERS)
 
 
 def named_solver(name: str, lower: LowerLevel) -> Solver:
     """The solver of that name with its default settings; "auto" is the one for this model and loss."""
-    check_solver(name)
+    if name not in SOLVERS:
+        raise ValueError(f"solver: takes one of {', '.join(SOLVERS)}, or a solver; got {name!r}")
     if name == "auto":
         # Normal equations need a (d, d) matrix: for many columns, Newton's products with the rows are cheaper.
         few = lower.model.n_parameters <= DENSE_HESSIAN

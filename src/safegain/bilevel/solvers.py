@@ -19,7 +19,7 @@ from safegain.bilevel.lower import Local, LowerLevel
 from safegain.bilevel.models import Linear
 from safegain.bilevel.trajectory import Batches, Step, Trajectory, walk
 from safegain.bilevel.update_rules import GradientDescent, UpdateRule
-from safegain.data.settings import Settings, check, setting
+from safegain.data.settings import Settings, check, is_number, is_whole, setting
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Newton(Solver):
     warm = True
 
     def __post_init__(self) -> None:
-        check(self, "tol", "be positive", self.tol > 0)
-        check(self, "max_iter", "be at least 1", self.max_iter >= 1)
+        check(self, "tol", "be positive", is_number(self.tol) and self.tol > 0)
+        check(self, "max_iter", "be at least 1", is_whole(self.max_iter))
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         theta, here, inverse = start, lower.local(start, w, Q), None
@@ -113,9 +113,10 @@ class Descent(Solver):
 
     def __post_init__(self) -> None:
         check(self, "rule", "be an update rule: GradientDescent(), Adam(), ...", isinstance(self.rule, UpdateRule))
-        check(self, "n_steps", "be at least 1", self.n_steps >= 1)
-        check(self, "batch_size", "be at least 1 or None", self.batch_size is None or self.batch_size >= 1)
-        check(self, "memory_budget", "not be negative", self.memory_budget >= 0)
+        check(self, "n_steps", "be at least 1", is_whole(self.n_steps))
+        check(self, "batch_size", "be at least 1 or None", self.batch_size is None or is_whole(self.batch_size))
+        check(self, "memory_budget", "not be negative", is_whole(self.memory_budget, least=0))
+        check(self, "seed", "be a whole number or None", self.seed is None or is_whole(self.seed, least=0))
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         mine = range(lower.first_row, lower.first_row + len(lower.X))

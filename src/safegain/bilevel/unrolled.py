@@ -24,7 +24,7 @@ from torch import Tensor
 from safegain.bilevel.engine import Engine, Hypergradient
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.solvers import Descent, Solution, Solver
-from safegain.data.settings import check, setting
+from safegain.data.settings import check, is_whole, setting
 
 
 @setting
@@ -34,7 +34,7 @@ class Unrolled(Engine):
     last: int | None = None
 
     def __post_init__(self) -> None:
-        check(self, "last", "be at least 1 or None", self.last is None or self.last >= 1)
+        check(self, "last", "be at least 1 or None", self.last is None or is_whole(self.last))
 
     @property
     def tail(self) -> int | None:  # type: ignore[override]

@@ -12,7 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from safegain.data.settings import Settings, check, setting
+from safegain.data.settings import Settings, check, is_number, is_share, setting
 
 State = tuple[Tensor, ...]
 
@@ -29,11 +29,12 @@ class UpdateRule(Settings, ABC):
     linear = True  # the reverse pass asks for neither the state nor the gradient that was used
 
     def __post_init__(self) -> None:
-        check(self, "learning_rate", "be positive or None", self.learning_rate is None or self.learning_rate > 0)
+        rate = self.learning_rate
+        check(self, "learning_rate", "be positive or None", rate is None or (is_number(rate) and rate > 0))
         for name in self.decays:
-            check(self, name, "be at least 0 and below 1", 0 <= getattr(self, name) < 1)
+            check(self, name, "be at least 0 and below 1", is_share(getattr(self, name)))
         for name in self.floors:
-            check(self, name, "be positive", getattr(self, name) > 0)
+            check(self, name, "be positive", is_number(getattr(self, name)) and getattr(self, name) > 0)
 
     @property
     def rate(self) -> float:

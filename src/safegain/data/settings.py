@@ -3,16 +3,19 @@
 A setting that a class does not have is refused, and the message says which class has it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import wraps
+from importlib import import_module
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any, Self, TypeVar, dataclass_transform
 
+from sklearn.base import clone
+
 T = TypeVar("T")
 
-_OWNERS: dict[str, list[str]] = {}  # the classes that have a setting of this name, in the order of their definition
+_OWNERS: dict[str, list[str]] = {}  # the classes that have an option of this name, in the order of their definition
 
 
 class Settings:
@@ -40,23 +43,35 @@ class Settings:
         if unknown := (mine.keys() | nested.keys()) - {field.name for field in fields(self)}:  # type: ignore[arg-type]
             raise ValueError(misplaced(type(self).__name__, min(unknown)))
         for name, inner_values in nested.items():
-            mine[name] = changed(mine.get(name, getattr(self, name)), inner_values)
+            before = mine.get(name, getattr(self, name))
+            mine[name] = changed(name, clone(before, safe=False), inner_values)  # an estimator would change in place
         return replace(self, **mine)  # type: ignore[type-var]
 
 
-def changed(value: Any, params: dict[str, Any]) -> Any:
+def changed(name: str, value: Any, params: dict[str, Any]) -> Any:
     """An object with other params: a copy of settings; another object, such as an estimator, is asked to change."""
-    return value.with_params(**params) if isinstance(value, Settings) else value.set_params(**params)
+    if isinstance(value, Settings):
+        return value.with_params(**params)
+    if not hasattr(value, "set_params"):
+        raise ValueError(
+            f"{name}: is {value!r}, so there is no {name}__{min(params)} to set; give an object that has this setting"
+        )
+    return value.set_params(**params)
 
 
 @dataclass_transform(frozen_default=True)
 def setting(cls: type[T]) -> type[T]:
     """A frozen dataclass whose constructor says where an option that it does not have belongs."""
     made = dataclass(frozen=True)(cls)
-    for field in fields(made):  # type: ignore[arg-type]
-        _OWNERS.setdefault(field.name, []).append(made.__name__)
+    owns(made.__name__, [field.name for field in fields(made)])  # type: ignore[arg-type]
     made.__init__ = refusing_misplaced(made.__init__)  # type: ignore[method-assign]
     return made
+
+
+def owns(owner: str, options: Iterable[str]) -> None:
+    """From now on, whoever is given one of these options by mistake points to their owner."""
+    for option in options:
+        _OWNERS.setdefault(option, []).append(owner)
 
 
 def refusing_misplaced(init: Callable[..., None]) -> Callable[..., None]:
@@ -73,6 +88,10 @@ def refusing_misplaced(init: Callable[..., None]) -> Callable[..., None]:
 
 
 def misplaced(name: str, option: str) -> str:
+    """What to say of an option that the class of this name does not have."""
+    package = import_module(__package__.partition(".")[0])
+    for public in package.__all__:  # an owner is known once its module is imported
+        getattr(package, public)
     owners = [owner for owner in _OWNERS.get(option, ()) if owner != name]
     where = f"it is an option of {' and '.join(owners)}" if owners else "nor does any search or learner"
     return f"{name} takes no option {option!r}; {where}"

@@ -52,13 +52,20 @@ def _told(settings: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, 
         if isinstance(value, Settings):
             yield within + name, type(value).__name__
             yield from _told(value.get_params(deep=False), f"{within}{name}__")
-        elif isinstance(value, np.random.RandomState):
-            yield within + name, "a generator"
-        elif isinstance(value, torch.nn.Module):
-            weights = [p.detach().cpu().double().sum().item() for p in value.parameters()]
-            yield within + name, repr((str(value), weights))
-        else:  # where a function or an object lies in memory is nobody's setting
-            yield within + name, re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+            continue
+        yield within + name, _as_text(value)
+        if hasattr(value, "get_params") and not isinstance(value, type):  # the text of a long pipeline is shortened
+            yield from ((f"{within}{name}__{inner}", _as_text(each)) for inner, each in value.get_params().items())
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, np.random.RandomState):
+        return "a generator"
+    if isinstance(value, torch.nn.Module):
+        weights = [p.detach().cpu().double().sum().item() for p in value.parameters()]
+        return repr((str(value), weights))
+    # Where a function or an object lies in memory is nobody's setting.
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def _sums_of_bits(arrays: Sequence[Any], ranks: Ranks) -> list[int]:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from safegain.bilevel.safeness import Safeness
-from safegain.data.settings import Settings, changed, refusing_misplaced
+from safegain.data.settings import Settings, changed, owns, refusing_misplaced
 from safegain.learners.base import Learner
 from safegain.learners.linear import Linear
 from safegain.learners.module import Module
@@ -88,7 +88,7 @@ class Parameters(BaseEstimator):
             nested.setdefault(outer, {})[inner] = params.pop(key)
         super().set_params(**params)
         for name, values in nested.items():
-            setattr(self, name, changed(self._object(name), values))
+            setattr(self, name, changed(name, self._object(name), values))
         return self
 
     def _object(self, name: str) -> Any:
@@ -101,6 +101,9 @@ class Parameters(BaseEstimator):
     @property
     def _learner(self) -> Learner:
         return learner_of(self.model, classifies=self._classifies)
+
+
+owns("the estimators, PGSClassifier and PGSRegressor", Parameters().get_params(deep=False))
 
 
 def learner_of(model: Any, *, classifies: bool) -> Learner:

@@ -21,6 +21,12 @@ from safegain.learners.base import Learner
 def rows_for(learner: Learner, estimator: Any, X: Any, *, reset: bool) -> Rows:
     """As the learner takes them."""
     if learner.takes_anything:
+        n_columns = None if reset else getattr(estimator, "n_features_in_", None)
+        if n_columns is not None and getattr(X, "ndim", 2) == 1:
+            raise ValueError(
+                f"X: has shape {X.shape}, and the rows of fit have {n_columns} columns. Reshape your data: "
+                "X.reshape(1, -1) is one row"
+            )
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return AnyRows.of(X)
     sparse, arrays = learner.takes_sparse, learner.takes_arrays

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from safegain.bilevel.models import Linear as LinearModel
-from safegain.bilevel.settling import check_solver
+from safegain.bilevel.settling import SOLVERS, is_solver
 from safegain.bilevel.solvers import Solver
 from safegain.data.inputs import fit_inputs
 from safegain.data.parts import Parts
@@ -35,7 +35,7 @@ class Linear(Differentiable):
     def __post_init__(self) -> None:
         check(self, "alpha", "be a number of at least 0", is_number(self.alpha) and self.alpha >= 0)
         check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
-        check_solver(self.solver)
+        check(self, "solver", f"be a solver or one of {', '.join(SOLVERS)}", is_solver(self.solver))
 
     def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
         inputs = fit_inputs(parts.weak.X, model="linear", scaling=self.scaling, ranks=parts.ranks)

@@ -5,7 +5,7 @@ from typing import ClassVar
 import torch
 
 from safegain.bilevel.models import Module as ModuleModel
-from safegain.bilevel.settling import check_solver
+from safegain.bilevel.settling import SOLVERS, is_solver
 from safegain.bilevel.solvers import Solver
 from safegain.data.inputs import fit_inputs
 from safegain.data.parts import Parts
@@ -39,7 +39,7 @@ class Module(Differentiable):
         check(self, "module", "be a torch.nn.Module", isinstance(self.module, torch.nn.Module))
         check(self, "alpha", "be a number of at least 0", is_number(self.alpha) and self.alpha >= 0)
         check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
-        check_solver(self.solver)
+        check(self, "solver", f"be a solver or one of {', '.join(SOLVERS)}", is_solver(self.solver))
 
     def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
         X, ranks, n_outputs = parts.weak.X, parts.ranks, parts.n_classes or 1

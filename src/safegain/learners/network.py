@@ -1,7 +1,7 @@
 """The two-layer network as a learner: trained by the recipe, or by a solver that a search can walk back over."""
 
 from safegain.bilevel.models import TwoLayer
-from safegain.bilevel.settling import check_solver
+from safegain.bilevel.settling import SOLVERS, is_solver
 from safegain.bilevel.solvers import Solver
 from safegain.data.inputs import fit_inputs
 from safegain.data.parts import Parts
@@ -44,7 +44,7 @@ class Network(Differentiable):
         check(self, "alpha", "be a number of at least 0", alpha is None or (is_number(alpha) and alpha >= 0))
         check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
         if self.solver is not None:
-            check_solver(self.solver)
+            check(self, "solver", f"be a solver or one of {', '.join(SOLVERS)}", is_solver(self.solver))
             check(self, "recipe", "be None where a solver trains", self.recipe is None)
 
     def by_recipe(self, *, classifies: bool) -> bool:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from safegain.bilevel.models import Model
 from safegain.data.inputs import Inputs
-from safegain.data.rows import RowSource
+from safegain.data.rows import ArrayRows, RowSource
 from safegain.learners.recipe import BLOCK_ROWS
 
 
@@ -38,6 +38,8 @@ class TrainedModel:
             X = X.to_numpy(dtype=np.float64)
         elif scipy.sparse.issparse(X):
             X = scipy.sparse.csr_array(X)
+        elif isinstance(X, np.memmap):
+            X = ArrayRows(X)  # read in blocks, whose pages are let go
         if self.inputs.linear or isinstance(X, RowSource):
             with torch.no_grad():
                 return self.model.all_outputs(self.theta, self.inputs.rows(X))

@@ -25,10 +25,6 @@ class Score:
     def of_logits(cls, z: Tensor, y: Tensor) -> "Score":
         return cls(calibrated_log_losses(z, y), z.argmax(dim=1) != y)
 
-    @classmethod
-    def of_nobody(cls) -> "Score":
-        return cls(torch.empty(0, dtype=torch.float64), torch.empty(0, dtype=torch.bool))
-
     @property
     def loss(self) -> float:
         return float(self.losses.mean())

@@ -48,7 +48,8 @@ class Crew:
             labels = ClassLabels(self.y, self.rows.trusted, k)
             return ClassHead(self.evidence_rows, labels, self.rows, self.stages, problem.random)
         seed = problem.random.randint(2**31)
-        return NumberHead(self.evidence_rows, self.y.numpy(), self.rows, problem.reference, held_out, seed)
+        given, reference = self.y.numpy(), problem.reference
+        return NumberHead(self.evidence_rows, given, self.rows, self.stages, reference, held_out, seed)
 
 
 def _for_model(problem: Problem, learner: Differentiable) -> Crew:
@@ -93,7 +94,7 @@ def _below_each_other(parts: Parts) -> Tensor:
 
 
 def _stages(problem: Problem, trainer: Trainer, head: type[Head], generator: torch.Generator) -> Stages:
-    n = len(trainer.references(_rivals(problem))) + len(head.stages) + len(REFITS)
+    n = len(trainer.references(_rivals(problem))) + len(head.names) + len(REFITS)
     return Stages(n, problem.random, generator, problem.checkpoint, problem.watch)
 
 

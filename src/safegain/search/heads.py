@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.data.checkpoint import Kept
+from safegain.data.checkpoint import Kept, Tensors
 from safegain.data.inputs import Rows
 from safegain.data.labels import ClassLabels, regression_labels
 from safegain.data.parts import Masks, Parts, parted
@@ -19,6 +19,8 @@ from safegain.learners.linear import Linear
 from safegain.learners.training_set import TrainingSet, from_numbers
 from safegain.search.outcome import Choice
 from safegain.search.problem import Problem
+
+LEARNED = ("weight", "shift", "base")  # of numbers
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def numbers(mask: Tensor) -> Tensor:
 
 
 class Head(ABC):
-    stages: tuple[str, ...] = ("evidence", "last-evidence")  # that it takes
+    names: ClassVar[tuple[str, ...]] = ("evidence", "last-evidence")  # of the stages that it takes
 
     @abstractmethod
     def without_held_out(self) -> Any:
@@ -78,7 +80,7 @@ class Head(ABC):
 class ClassHead(Head):
     """Posteriors of the rows' classes."""
 
-    stages = ("kernel", "evidence", "last-evidence")
+    names = ("kernel", "evidence", "last-evidence")
 
     def __init__(
         self, X: Rows, labels: ClassLabels, rows: Arrangement, stages: Stages, random: np.random.RandomState
@@ -128,17 +130,27 @@ class NumberHead(Head):
     X: Rows
     given: np.ndarray  # (n,) labels as the user writes them, NaN where there is none
     rows: Arrangement
+    stages: Stages
     reference: str
     held_out: float
     seed: int
 
     def without_held_out(self) -> NumberCorrection | None:
-        return self._correction(numbers(~self.rows.held_out).numpy())
+        return self._correction("evidence", numbers(~self.rows.held_out).numpy())
 
     def with_all(self) -> NumberCorrection | None:
-        return self._correction(np.arange(len(self.rows)))
+        return self._correction("last-evidence", np.arange(len(self.rows)))
 
-    def _correction(self, seen: np.ndarray) -> NumberCorrection | None:
+    def _correction(self, name: str, seen: np.ndarray) -> NumberCorrection | None:
+        """No tensors stand for nothing to correct."""
+        if (kept := self.stages.kept(name)) is None:
+            kept = self.stages.keep(name, Kept(self._learned(seen)))
+        if not kept.tensors:
+            return None
+        weight, shift, base = (kept.tensors[each].numpy() for each in LEARNED)
+        return NumberCorrection(weight, shift, base, self.rows.trusted.numpy())
+
+    def _learned(self, seen: np.ndarray) -> Tensors:
         random, trusted = np.random.RandomState(self.seed), self.rows.trusted.numpy()
         labels, mask = regression_labels(self.given[seen]), trusted[seen]
         held = drawn_from(mask, labels, None, self.held_out, random, draw=rank_rows)
@@ -147,13 +159,13 @@ class NumberHead(Head):
 
         found = curve_road(Problem(parts, Linear(), self.reference, None, random))
         if found.fell_back:
-            return None
+            return {}
         weight, shift, base = np.ones(len(trusted)), np.zeros(len(trusted)), self.given.copy()
         weak, best = seen[~mask], found.best
         assert best.base is not None
         weight[weak], shift[weak] = best.weight.numpy(), best.moved.numpy()
         base[weak] = np.where(np.isnan(base[weak]), best.base.numpy(), base[weak])
-        return NumberCorrection(weight, shift, base, trusted)
+        return dict(zip(LEARNED, map(torch.from_numpy, (weight, shift, base)), strict=True))
 
     def corrected(self, model: Any, evidence: NumberCorrection) -> Choice:
         learned = (evidence.weight, evidence.shift, evidence.base)

@@ -16,12 +16,12 @@ from safegain.data.parts import Parts
 from safegain.data.ranks import ALONE, Ranks
 from safegain.learners.base import Setup
 from safegain.search.contest import (
-    NO_CERTIFICATE,
     SafenessReport,
     SetMargin,
     calibrated_log_loss,
     calibrated_log_losses,
     fell_back,
+    safe,
     trained_on,
 )
 from safegain.search.outcome import Comparison
@@ -97,12 +97,11 @@ def iterate_report(selection: Selection, upper: UpperLevel, *, n_held_out: int, 
         )
         return SafenessReport(True, best.step, sets, fell_back(reason, "raw", f"The search {ending}."))
     worst = min(sets, key=lambda s: s.margin)
-    status = (
-        f"Safe: not worse than the raw model on any of {len(names)} validation sets (smallest margin "
-        f"{worst.margin:.4g}, {worst.name}), and the best on {ranked}, at outer step {best.step}; the search "
-        f"{ending}. {NO_CERTIFICATE}"
+    claim = (
+        f"not worse than the raw model on any of {len(names)} validation sets (smallest margin {worst.margin:.4g}, "
+        f"{worst.name}), and the best on {ranked}, at outer step {best.step}; the search {ending}"
     )
-    return SafenessReport(False, best.step, sets, status)
+    return SafenessReport(False, best.step, sets, safe(claim))
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def ruling(
         return Ruling(name, rivals[name], best, replace(report, status=status))
     if best is raw and name == "raw":
         return Ruling("raw", raw, raw, report)
-    why = f"{'the raw model' if best is raw else f'step {best.step}'} does not beat it"
+    why = f"{'the raw model' if best is raw else f'step {best.step}'} was not better"
     losses = (upper.losses(rivals[name].theta) * upper.units).tolist()
     sets = tuple(
         replace(each, new_loss=loss, margin=each.raw_loss - loss)

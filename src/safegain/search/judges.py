@@ -7,6 +7,7 @@ import numpy as np
 
 from safegain.bilevel.safeness import Safeness, TrustedRows
 from safegain.bilevel.upper import UpperLevel
+from safegain.data.any_rows import AnyRows
 from safegain.data.inputs import Rows, column_means, view_columns
 from safegain.data.parts import Parts
 
@@ -33,6 +34,8 @@ def judges(
     weak, search = parts.weak, parts.search
 
     def without(kept: Sequence[Any], others: Sequence[Any]) -> Any:
+        if isinstance(weak.X, AnyRows):
+            raise ValueError("PerView: needs a learner of rows of numbers, such as Network() or Linear()")
         if len(weak.X.shape) != 2:
             raise ValueError(f"PerView: views are sets of columns, but rows of X have shape {weak.X.shape[1:]}")
         own, foreign = (view_columns(part, parts.feature_names, weak.X.shape[1]) for part in (kept, others))

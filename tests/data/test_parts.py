@@ -1,0 +1,83 @@
+"""Rows of a fit in their parts: each row in one of them, and trusted rows the same on every rank."""
+
+import numpy as np
+import pytest
+
+from safegain.data.any_rows import AnyRows
+from safegain.data.labels import classification_labels, regression_labels
+from safegain.data.parts import Masks, parted
+from tests.thread_ranks import in_threads
+
+X = np.arange(20.0).reshape(10, 2)
+TRUSTED, HELD, ASIDE = (np.isin(np.arange(10), rows) for rows in ([0, 2, 3, 5, 9], [3, 9], [5]))
+MASKS = Masks(TRUSTED, HELD, ASIDE)
+CLASSES = np.array(["b", "a", "b", "a", None, "b", "a", None, "b", "a"], dtype=object)
+
+
+def test_the_search_has_what_is_neither_held_out_nor_set_aside():
+    assert np.flatnonzero(MASKS.search).tolist() == [0, 2]
+
+
+def test_every_row_is_in_its_part():
+    parts = parted(
+        X, classification_labels(CLASSES), MASKS, groups=np.arange(10) % 2, feature_names=np.array(["u", "v"])
+    )
+    assert parts.weak.X[:, 0].tolist() == [2, 8, 12, 14, 16]
+    assert parts.weak.y.tolist() == [0, -1, 0, -1, 1]
+    assert parts.labelled.tolist() == [True, False, True, False, True]
+    assert parts.search.X[:, 0].tolist() == [0, 4]
+    assert parts.held_out.X[:, 0].tolist() == [6, 18]
+    assert parts.search.groups.tolist() == [0, 0]
+    assert parts.held_out.groups.tolist() == [1, 1]
+    assert (parts.classes.tolist(), parts.n_classes) == (["a", "b"], 2)
+    assert [len(part) for part in parts.trusted] == [2, 2]
+    assert parts.n_held_out == 2
+    assert parts.judged_by_held_out().search is parts.held_out
+    assert (parts.group_names.tolist(), parts.feature_names.tolist()) == ([0, 1], ["u", "v"])
+
+
+def test_without_held_out_rows():
+    nothing = np.zeros(10, bool)
+    parts = parted(X, classification_labels(CLASSES), Masks(TRUSTED, nothing, nothing))
+    assert parts.held_out is None
+    assert parts.n_held_out == 0
+    assert parts.trusted == [parts.search]
+    assert len(parts.search) == 5
+
+
+def test_numbers_are_standardised_or_in_their_own_units():
+    y = np.where(np.arange(10) == 4, np.nan, 10.0 * np.arange(10))
+    labels = regression_labels(y)
+    parts = parted(X, labels, MASKS)
+    np.testing.assert_allclose(parts.search.y.numpy() * parts.unit + parts.mean, [0, 20])
+    assert parts.labelled.tolist() == [True, False, True, True, True]
+    assert parts.n_classes is None
+    own = parted(X, labels.in_own_units(), MASKS)
+    assert (own.mean, own.unit) == (0, 1)
+    assert own.held_out.y.tolist() == [30, 90]
+
+
+def test_rows_of_any_kind():
+    parts = parted(AnyRows.of([f"row {i}" for i in range(10)]), classification_labels(CLASSES), MASKS)
+    assert parts.weak.X.taken() == ["row 1", "row 4", "row 6", "row 7", "row 8"]
+    assert parts.held_out.X.taken() == ["row 3", "row 9"]
+
+
+@pytest.mark.parametrize("cut", [3, 6])
+def test_every_rank_has_all_trusted_rows_and_its_own_weak_ones(cut):
+    shares = [slice(0, cut), slice(cut, 10)]
+    whole = parted(X, classification_labels(CLASSES), MASKS, groups=np.arange(10))
+
+    def work(ranks):
+        mine = shares[ranks.rank]
+        masks = Masks(TRUSTED[mine], HELD[mine], ASIDE[mine])
+        return parted(X[mine], classification_labels(CLASSES[mine], ranks), masks, groups=np.arange(10)[mine])
+
+    found = in_threads(2, work)
+    assert np.concatenate([parts.weak.X for parts in found]).tolist() == whole.weak.X.tolist()
+    for parts in found:
+        for mine, all_of_them in zip(parts.trusted, whole.trusted, strict=True):
+            assert mine.X.tolist() == all_of_them.X.tolist()
+            assert mine.y.tolist() == all_of_them.y.tolist()
+            assert mine.groups.tolist() == all_of_them.groups.tolist()
+        assert parts.group_names.tolist() == list(range(10))

@@ -1,0 +1,73 @@
+"""The two-layer network as a learner: by the recipe, or by a solver."""
+
+import numpy as np
+import pytest
+import torch
+
+from safegain import Auto, Descent, PGSClassifier, PGSRegressor, Recipe
+from safegain.bilevel.models import TwoLayer
+from safegain.bilevel.models.network import PACE
+from safegain.learners.network import SOLVER_HIDDEN, Network
+from safegain.learners.recipe import GAIN, N_HIDDEN
+from tests.estimators.samples import noisy_digits
+from tests.learners.parts import parts_of
+
+
+def test_who_trains_it():
+    assert Network().by_recipe(classifies=True)
+    assert not Network().by_recipe(classifies=False)
+    assert not Network(solver="gd").by_recipe(classifies=True)
+
+
+@pytest.mark.parametrize(
+    ("learner", "by_recipe", "hidden"),
+    [
+        (Network(), True, N_HIDDEN),
+        (Network(), False, SOLVER_HIDDEN),
+        (Network(n_hidden=7), True, 7),
+        (Network(n_hidden=7, solver="adam"), False, 7),
+    ],
+)
+def test_hidden_units_and_gain(learner, by_recipe, hidden):
+    setup = learner.setup(parts_of(3), by_recipe=by_recipe)
+    assert isinstance(setup.model, TwoLayer)
+    assert setup.model.h == hidden
+    assert setup.model.gain == (GAIN if by_recipe else PACE * hidden**-0.5)
+    assert setup.solver == (learner.solver or "gd")
+
+
+def test_rows_of_single_precision_stay_so():
+    for dtype, expected in ((np.float32, torch.float32), (np.float64, torch.float64)):
+        assert Network().setup(parts_of(3, dtype=dtype)).model.dtype == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            PGSClassifier(Network(alpha=0.1)),
+            r"Network: alpha=0.1 is the penalty of a solver, and the recipe trains here",
+        ),
+        (PGSClassifier(Network(recipe=Recipe()), search="free"), "Network: the recipe trains classifiers under search"),
+        (PGSClassifier(Network(recipe=Recipe()), search="structured"), "Network: the recipe trains classifiers under"),
+    ],
+)
+def test_a_setting_of_the_other_trainer_is_refused(model, message):
+    X, noisy, _, trusted = noisy_digits(120, k=3)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, noisy, trusted=trusted)
+
+
+def test_the_recipe_is_not_for_numbers():
+    X, noisy, _, trusted = noisy_digits(120, k=3)
+    with pytest.raises(ValueError, match="Network: the recipe trains classifiers under search='auto' only"):
+        PGSRegressor(Network(recipe=Recipe())).fit(X, noisy, trusted=trusted)
+
+
+def test_a_solver_trains_it_on_the_default_road_too():
+    X, noisy, _, trusted = noisy_digits(300, k=3)
+    network = Network(n_hidden=6, solver=Descent(n_steps=60), alpha=0.001)
+    fitted = PGSClassifier(network, search=Auto(held_out=0.4), random_state=0).fit(X, noisy, trusted=trusted)
+    assert fitted.model_.model.h == 6
+    assert fitted.model_.model.gain != GAIN
+    assert fitted.score(X[trusted], noisy[trusted]) > 0.9

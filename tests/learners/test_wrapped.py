@@ -1,0 +1,73 @@
+"""An estimator of the user's as a learner: seeds, weights, and probabilities of classes that it has not seen."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from safegain.data.any_rows import AnyRows
+from safegain.learners.wrapped import TrainedEstimator, Wrapped, fit_estimator, weight_parameter
+
+X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["a", "a", "c", "c"])
+
+
+def test_weights_by_the_name_that_fit_takes_them_by():
+    neighbours, softmax = KNeighborsClassifier(), LogisticRegression()
+    assert weight_parameter(softmax) == "sample_weight"
+    assert weight_parameter(neighbours) is weight_parameter(make_pipeline(StandardScaler(), neighbours)) is None
+    assert weight_parameter(make_pipeline(StandardScaler(), softmax)) == "logisticregression__sample_weight"
+    inner = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), softmax))
+    assert weight_parameter(inner) == "pipeline__logisticregression__sample_weight"
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("pipeline", [False, True])
+def test_weights_reach_the_estimator(routing, pipeline):
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+    estimator = make_pipeline(StandardScaler(), tree) if pipeline else tree
+    with sklearn.config_context(enable_metadata_routing=routing):
+        fitted = fit_estimator(estimator, np.zeros((4, 1)), Y, np.array([1, 1, 5, 5]))
+    assert fitted.predict(np.zeros((1, 1))).tolist() == ["c"]
+    assert fitted is not estimator
+    assert not hasattr(tree, "tree_")
+    assert fit_estimator(KNeighborsClassifier(1), X, Y, np.ones(4)).predict(X).tolist() == Y.tolist()
+
+
+def test_open_seeds_are_settled_in_a_copy():
+    forest, given = ExtraTreesClassifier(5), ExtraTreesClassifier(5, random_state=9)
+    first, second = (Wrapped(forest).seeded(np.random.RandomState(seed)).estimator for seed in (0, 1))
+    assert first.random_state != second.random_state
+    assert forest.random_state is None
+    assert Wrapped(given).seeded(np.random.RandomState(0)).estimator.random_state == 9
+    bag = Wrapped(BaggingClassifier(DecisionTreeClassifier())).seeded(np.random.RandomState(0)).estimator
+    assert bag.random_state != bag.estimator.random_state
+    assert isinstance(bag.estimator.random_state, int)
+    scaler = StandardScaler()
+    assert Wrapped(forest, scaler).seeded(np.random.RandomState(0)).features is scaler
+
+
+def test_tasks_and_probabilities():
+    Wrapped(LogisticRegression()).check_task(classifies=True)
+    Wrapped(Ridge()).check_task(classifies=False)
+    with pytest.raises(ValueError, match=r"model: must be a classifier, got Ridge\(\); PGSRegressor takes the others"):
+        Wrapped(Ridge()).check_task(classifies=True)
+    assert Wrapped(LogisticRegression()).gives_probabilities
+    assert not Wrapped(LinearSVC()).gives_probabilities
+
+
+def test_probabilities_of_all_classes():
+    classes = np.array(["a", "b", "c"])
+    trained = TrainedEstimator(KNeighborsClassifier(1).fit(X, Y), classes)
+    assert trained.classes_ is classes
+    assert trained.predict_proba(X[[0, 3]]).tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert trained.predict_proba(AnyRows.of(X)[[3, 0]]).tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert trained.predict(AnyRows.of(X)[[3]]).tolist() == ["c"]
+    without = TrainedEstimator(LinearSVC().fit(X, Y), classes)
+    assert not without.gives_probabilities
+    assert without.predict_proba(X[[0, 3]]).tolist() == [[1, 0, 0], [0, 0, 1]]

@@ -1,0 +1,72 @@
+"""The paper's search: every weight and every label on its own."""
+
+import numpy as np
+import pytest
+import torch
+
+from safegain import Linear, PGSClassifier, PGSRegressor
+from safegain.search.free import Free
+from safegain.search.outer_search import Budget
+from tests.search.samples import digits, made_up, of_classes
+
+
+@pytest.mark.parametrize("workspace", [3, True, ["folder"]])
+def test_what_is_no_folder(workspace):
+    with pytest.raises(ValueError, match="Free: workspace must be a folder or None, got"):
+        Free(workspace=workspace)
+
+
+def test_a_workspace_changes_nothing_but_where_numbers_lie(tmp_path):
+    X, noisy, _, trusted = digits(200, k=3)
+    fits = [
+        PGSClassifier("linear", search=Free(n_outer=2, workspace=folder), random_state=0).fit(X, noisy, trusted=trusted)
+        for folder in (None, tmp_path)
+    ]
+    assert torch.equal(fits[0].model_.theta, fits[1].model_.theta)
+    np.testing.assert_array_equal(fits[0].label_distribution_, fits[1].label_distribution_)
+    assert Free(workspace=tmp_path).storage.folder == tmp_path
+    assert Free().storage is None
+    assert not list(tmp_path.iterdir())  # the files have no names
+
+
+def space_of(bare):
+    X, noisy, _, trusted = digits(200, k=3)
+    given = np.where(~trusted & bare(np.arange(len(noisy))), -1, noisy)
+    problem = of_classes(X, given, trusted, np.zeros_like(trusted), learner=Linear(alpha=0.1))
+    setup = problem.learner.setup(problem.parts)
+    start = Free()._start(problem, setup, setup.model.init(torch.Generator()), Budget(13.0, 0.7))
+    return start, given[~trusted]
+
+
+def test_every_row_is_free_where_all_have_a_label():
+    start, given = space_of(lambda rows: rows < 0)
+    w, Q = start.space.start()
+    assert (w.shape, Q.shape) == ((len(given),), (len(given), 3))
+    assert (start.space.eps1, start.space.eps2) == (13.0, 0.7)
+
+
+def test_only_rows_without_a_label_are_free_where_some_have_none():
+    start, given = space_of(lambda rows: rows % 3 == 1)
+    w, Q = start.space.start()
+    assert (w.shape, Q.shape) == (((given < 0).sum(),), ((given < 0).sum(), 3))
+    point = start.space.point((torch.zeros_like(w), Q))
+    np.testing.assert_array_equal(point.w, given >= 0)  # labels as given count in full
+
+
+def test_labels_move_no_further_than_their_budget():
+    X, y, _, _ = made_up(n=60, n_trusted=40)
+    X, y, trusted = X[:100], 7 * y[:100], np.arange(100) >= 60
+    seen = []
+    search = Free(n_outer=3, lr_outer=0.5, eps2=20.0, callbacks=(lambda _, candidate: seen.append(candidate.point),))
+    fitted = PGSRegressor(search=search, random_state=0).fit(X, y, trusted=trusted)
+    lengths = [float(point.Q.norm()) * fitted.record_.labels.scale for point in seen]
+    assert max(lengths) == pytest.approx(20.0)  # in the units of y
+    assert all(float(point.w.sum()) >= 6.0 - 1e-9 for point in seen)
+
+
+def test_the_share_that_is_held_out():
+    X, noisy, _, trusted = digits()
+    for held_out, n in ((0.3, 29), (0.5, 48), (0.1, 0)):  # fewer than 20 are none
+        search = Free(n_outer=1, held_out=held_out)
+        fitted = PGSClassifier("linear", search=search, random_state=0).fit(X, noisy, trusted=trusted)
+        assert fitted.held_out_.sum() == pytest.approx(n, abs=2 if n else 0)
