@@ -7,7 +7,9 @@ from safegain.cli import app
 
 
 def test_a_config_file_gives_options_and_what_is_typed_wins(tmp_path):
-    (tmp_path / "run.toml").write_text('label = "y"\nvalidation-fraction = 0.3\nsearch = "free, n_outer=7"\ndrop = ["a", "b"]\nseed = 5\nout = "r"\n')
+    (tmp_path / "run.toml").write_text(
+        'label = "y"\nvalidation-fraction = 0.3\nsearch = "free, n_outer=7"\ndrop = ["a", "b"]\nseed = 5\nout = "r"\n'
+    )
     seen = {}
 
     def spy(params, command, talk):

@@ -148,7 +148,7 @@ WRONG = {
         ("network, linear", "cannot read 'linear' in"),
         ("network,", "cannot read '' in"),
         ("network, n_hidden=", "cannot read 'n_hidden=' in"),
-        ("network, solver=quick", "solver: takes one of"),
+        ("network, solver=quick", "solver must be a solver or one of"),
         ("network, solver=adam, recipe={}", "recipe must be None where a solver trains"),
     ],
     "search": [
@@ -192,13 +192,18 @@ WRONG = {
         ('network, solver={name="adam", n_outer=5}', "Adam takes no option 'n_outer'; it is an option of Free and"),
         ('network, solver={name="adam", tol=5}', "Adam takes no option 'tol'; it is an option of Newton"),
         ('network, solver={name="gd", batch_size=0}', "batch_size must be"),
+        ('network, solver={name="gd", n_steps="many"}', "n_steps must be"),
+        ('network, solver={name="gd", seed="mine"}', "seed must be"),
+        ('network, solver={name="newton", tol="little"}', "tol must be"),
         ('network, solver={name="gd", learning_rate=-1}', "learning_rate must be positive"),
     ],
     "engine": [
         ("free, engine=5", "must be a table"),
         ("free, engine={damping=0.1}", "has no name; give one of cholesky, cg, neumann, unrolled"),
         ('free, engine={name="quick"}', "'quick' is not known"),
-        ('free, engine={name="cg", colour=5}', "'colour'"),
+        ('free, engine={name="cg", colour=5}', "ConjugateGradient takes no option 'colour'"),
+        ('free, engine={name="cg", terms=5}', "ConjugateGradient takes no option 'terms'; it is an option of Neumann"),
+        ('free, engine={name="cg", damping="little"}', "damping must not be negative"),
         ('free, engine={name="neumann", terms=0}', "terms must be"),
     ],
     "safeness": [
@@ -226,7 +231,11 @@ def test_what_is_wrong_is_said_in_one_line_that_names_the_argument(argument, tex
         ("classes", {"colour": 1}, "^colour: is not an argument of PGSClassifier$"),
         ("classes", {"reference": "mine"}, "'reference'.*'mine'"),
         ("classes", {"validation_fraction": 3.0}, r"'validation_fraction'.*3\.0"),
-        ("numbers", {"search": "structured"}, "^search: 'structured' is for classes; use 'auto' or 'free' for numbers$"),
+        (
+            "numbers",
+            {"search": "structured"},
+            "^search: 'structured' is for classes; use 'auto' or 'free' for numbers$",
+        ),
     ],
 )
 def test_other_arguments_and_what_does_not_go_together(task, settings, words):
@@ -236,6 +245,8 @@ def test_other_arguments_and_what_does_not_go_together(task, settings, words):
 
 def test_a_misplaced_option_finds_its_owner_in_a_new_process():
     """Owners are known once they are imported, which the text of an option before theirs must not depend on."""
-    script = 'from safegain.jobs.settings import make_estimator\nmake_estimator("classes", {"model": "linear, n_outer=5"})'
+    script = (
+        'from safegain.jobs.settings import make_estimator\nmake_estimator("classes", {"model": "linear, n_outer=5"})'
+    )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert ended.stderr.endswith("model: Linear takes no option 'n_outer'; it is an option of Free and Structured\n")

@@ -83,8 +83,8 @@ def alone_for(estimator, part, ranks):
 def test_an_estimator_of_the_users_own_is_not_stored(tmp_path, model):
     X, y, _, trusted = rows()
     estimator = PGSClassifier(model, random_state=0).fit(X, y, trusted=trusted)
-    with pytest.raises(RunError, match=rf"^model: {type(model).__name__} .* pickle.*store `model_.estimator` yourself$"):
-        save(estimator, tmp_path / "run", X)
+    said = rf"^model: {type(model).__name__} .* pickle.*store `model_.estimator` yourself$"
+    for given in (X, None):
+        with pytest.raises(RunError, match=said):
+            save(estimator, tmp_path / "run", given)
     assert not (tmp_path / "run").exists()
-    with pytest.raises(RunError, match="^model: "):
-        save(estimator, tmp_path / "run")

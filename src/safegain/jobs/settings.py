@@ -16,8 +16,7 @@ NOT_IN_TEXT = {"workspace": "is given by --workspace", "callbacks": "are functio
 
 def make_estimator(task: str, settings: Mapping[str, Any], **given: Any) -> Any:
     """An estimator whose arguments have been checked; `given` are those that a command line does not ask for."""
-    # All kinds of settings, for then a misplaced one is told where it belongs.
-    from safegain import Claims, Free, PGSClassifier, PGSRegressor, Structured  # noqa: F401
+    from safegain import PGSClassifier, PGSRegressor
     from safegain.estimators.parameters import search_of
 
     made: dict[str, Callable[[Any], Any]] = {
