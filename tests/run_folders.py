@@ -116,7 +116,7 @@ def _facts(task: str, classes: list[str], columns: dict[str, str], labels: pd.Da
         "columns": columns,
         "files": {"train": f"{classes[0]}.csv", "trusted": "trusted.csv"},
         "notes": ["the label has 3 different words: classes"],
-        "estimator": {"name": "PGSClassifier", "parameters": {"search_space": "auto", "alpha": 1e-4}, "fitted": {}},
+        "estimator": {"name": "PGSClassifier", "parameters": {"search": "auto", "reference": "best"}, "fitted": {}},
         "encoder": None,
         "verdict": {
             "outcome": "improved",

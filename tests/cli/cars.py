@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from safegain.cli import app
 from safegain.datasets.files import find_file
 
-QUICK = ["--recipe", "n_steps=300,n_hidden=64"]
+QUICK = ["--model", "network, n_hidden=64, recipe={n_steps=300}"]
 
 
 def shared(name):

@@ -13,18 +13,23 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from safegain import PGSClassifier
+from safegain import Free, PGSClassifier, PGSRegressor
 from safegain.cli import app
 from safegain.cli.fit import SETTINGS
 from safegain.tables.files import digest_of
 from tests.command import ENVIRONMENT, done, here, safegain, start
 
 
-def test_every_argument_of_the_estimators_is_an_option():
-    arguments = set(inspect.signature(PGSClassifier).parameters)
-    assert set(SETTINGS) == arguments - {"callbacks", "verbose", "random_state"}  # code; --quiet; --seed
+@pytest.mark.parametrize("estimator", [PGSClassifier, PGSRegressor])
+def test_the_arguments_of_the_estimators_are_the_options_of_a_fit(estimator):
+    arguments = set(inspect.signature(estimator).parameters)
+    assert arguments == set(SETTINGS) - {"workspace"} | {"verbose", "random_state"}  # which are --quiet and --seed
+    assert "workspace" in inspect.signature(Free).parameters
+    assert len(set(SETTINGS)) == len(SETTINGS)
     command = next(c for c in app.registered_commands if c.callback.__name__ == "fit")
-    assert set(SETTINGS) <= set(inspect.signature(command.callback).parameters)
+    options = inspect.signature(command.callback).parameters
+    for name in SETTINGS:
+        assert options[name].default is None  # or the estimator's own default were repeated here
 
 
 @pytest.mark.parametrize("command", ["predict", "labels", "certify", "report", "review", "resume"])

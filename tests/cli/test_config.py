@@ -7,7 +7,9 @@ from safegain.cli import app
 
 
 def test_a_config_file_gives_options_and_what_is_typed_wins(tmp_path):
-    (tmp_path / "run.toml").write_text('label = "y"\nn-outer = 7\ndrop = ["a", "b"]\nseed = 5\nout = "r"\n')
+    (tmp_path / "run.toml").write_text(
+        'label = "y"\nvalidation-fraction = 0.3\nsearch = "free, n_outer=7"\ndrop = ["a", "b"]\nseed = 5\nout = "r"\n'
+    )
     seen = {}
 
     def spy(params, command, talk):
@@ -18,12 +20,14 @@ def test_a_config_file_gives_options_and_what_is_typed_wins(tmp_path):
         ended = CliRunner().invoke(app, ["fit", "t.csv", "--config", str(tmp_path / "run.toml"), "--seed", "9"])
     assert ended.exit_code == 0, ended.output
     assert seen["params"]["label"] == "y"
-    assert seen["params"]["n_outer"] == 7
+    assert seen["params"]["validation_fraction"] == 0.3
+    assert seen["params"]["search"] == "free, n_outer=7"
     assert list(seen["params"]["drop"]) == ["a", "b"]
     assert seen["params"]["seed"] == 9
-    words = " ".join(seen["command"])
-    assert "--n-outer 7" in words
-    assert "--drop a --drop b" in words
+    words = seen["command"]
+    assert words[words.index("--search") + 1] == "free, n_outer=7"
+    assert words[words.index("--validation-fraction") + 1] == "0.3"
+    assert "--drop a --drop b" in " ".join(words)
     assert "--config" not in words
     assert os.path.isabs(seen["command"][1])
 

@@ -110,14 +110,16 @@ def test_pictures_in_an_npz(tmp_path):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--model", "forest"], "model"),
-        (["--certify", "never"], "certify"),
-        (["--certify", "0.05,colour=1"], "certify: cannot read 'colour=1'"),
-        (["--certify", "7"], "certify"),
+        (["--model", "forest"], "model: 'forest' is not known"),
+        (["--model", "network, n_outer=5"], "model: Network takes no option 'n_outer'; it is an option of Free"),
+        (["--workspace", "space"], "search: Auto takes no option 'workspace'; it is an option of Free"),
+        (["--certificate", "never"], "certificate: Claims: delta must be"),
+        (["--certificate", "0.05,colour=1"], "certificate: Claims takes no option 'colour'"),
+        (["--certificate", "7"], "certificate: Claims: delta must be"),
         (["--safeness", "perfect"], "safeness: 'perfect' is not known"),
         (["--safeness", "measures:beauty"], "safeness"),
-        (["--recipe", "n_steps=0"], "n_steps"),
-        (["--n-outer", "0"], "n_outer"),
+        (["--model", "network, recipe={n_steps=0}"], "recipe: Recipe: n_steps must be"),
+        (["--search", "free, n_outer=0"], "search: Free: n_outer must be"),
         (["--task", "poetry"], "task"),
         (["--number", "mpg", "--text", "mpg"], "--text mpg"),
         (["--drop", "colour"], "colour"),
@@ -186,7 +188,7 @@ def test_what_was_learned_is_kept_until_it_is_written_down(cars, tmp_path, monke
         assert fitted_here(cars, tmp_path / "out").exit_code == 2
     assert (tmp_path / "out" / "checkpoint" / "stage-last-refit.safetensors").exists()
     with monkeypatch.context() as patch:
-        patch.setattr("safegain.learners.recipe.train", full)  # nothing is left to be trained
+        patch.setattr("safegain.search.trainers.train", full)  # nothing is left to be trained
         assert CliRunner().invoke(app, ["resume", str(tmp_path / "out")]).exit_code == 0
     assert not (tmp_path / "out" / "checkpoint").exists()
     written = [(folder / "model.safetensors").read_bytes() for folder in (cars / "run", tmp_path / "out")]
@@ -235,10 +237,11 @@ def test_a_table_that_changes_while_a_fit_goes_on_costs_only_the_rows_to_look_at
     ("options", "words"),
     [
         (["--safeness", "per-group"], "needs the group of every row"),
-        (["--certify", "0.05,size=abc"], "size must be a number of rows"),
-        (["--certify", "0.05,per_class=maybe"], "per_class must be true or false"),
-        (["--certify", '0.05,measures=["error","brie"]'], "'brie'"),
-        (["--recipe", "n_steps=1.5"], "n_steps must be a whole number"),
+        (["--certificate", "0.05,size=1"], "certificate: size=1 sets 1 of 120 trusted rows aside"),
+        (["--certificate", "0.05,per_group=true"], "certificate: per_group=True needs the group of every row"),
+        (["--certificate", "0.05,tolerance={brier=0.1}"], "tolerance: names ['brier']"),
+        (["--search", "free"], "Network: the recipe trains classifiers under search='auto' only"),
+        (["--search", "free", "--model", 'network, solver={name="closed-form"}'], "ClosedForm is for a linear model"),
     ],
 )
 def test_settings_that_cannot_be_are_said_before_anything_is_learned(cars, tmp_path, options, words):
@@ -249,7 +252,7 @@ def test_settings_that_cannot_be_are_said_before_anything_is_learned(cars, tmp_p
 
 
 def test_no_certificate_without_trusted_rows(cars, tmp_path):
-    command = ["fit", cars / "train.csv", "--label", "region", "--certify", "0.05", "--out", tmp_path / "out"]
+    command = ["fit", cars / "train.csv", "--label", "region", "--certificate", "0.05", "--out", tmp_path / "out"]
     ended = CliRunner().invoke(app, list(map(str, command)))
     assert ended.exit_code == 2
     assert "--trusted" in ended.stderr

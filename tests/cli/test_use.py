@@ -1,7 +1,9 @@
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 from safegain import load
@@ -80,3 +82,89 @@ def test_numbers_in_the_terminal_are_told_apart(tmp_path):
     told = here("labels", run)
     assert "1234567" in told
     assert "1234568" in told
+
+
+@pytest.fixture(scope="module")
+def certified(cars, tmp_path_factory):
+    """A run of its own, for every certificate is written into it; what `certify` says on the cars' fresh rows."""
+    run = tmp_path_factory.mktemp("certified") / "run"
+    shutil.copytree(cars / "run", run)
+
+    def certify(*options):
+        ended = CliRunner().invoke(app, ["certify", str(run), str(cars / "fresh.csv"), *options, "--json"])
+        facts = json.loads(ended.stdout)
+        assert ended.exit_code == (2 if "error" in facts else int(not facts["certified"])), ended.output
+        return facts
+
+    return certify
+
+
+def test_a_certificate_for_each_measure(certified):
+    facts = certified("--measure", "error", "--measure", "brier", "--delta", "0.2")
+    assert [(entry["name"], entry["measure"]) for entry in facts["entries"]] == [
+        ("all rows", "error"),
+        ("all rows", "brier"),
+    ]
+    assert {entry["delta"] for entry in facts["entries"]} == {0.2}
+
+
+def test_a_certificate_for_each_class_and_each_group(certified, cars):
+    fresh = pd.read_csv(cars / "fresh.csv")
+    facts = certified("--per-class", "--group", "cylinders")
+    found = {entry["name"]: entry["n"] for entry in facts["entries"]}
+    assert found["all rows"] == len(fresh)
+    expected = {"class": fresh["region"].value_counts(), "group": fresh["cylinders"].value_counts()}
+    for kind, counts in expected.items():
+        assert len(counts) > 2
+        told = {name: n for name, n in found.items() if name.startswith(kind)}
+        assert sorted(told.values()) == sorted(counts)
+        assert all(any(str(value) in name for name in told) for value in counts.index)
+
+
+def test_a_tolerance_makes_a_certificate_easier(certified):
+    strict, lenient = certified(), certified("--tolerance", "0.2")
+    assert lenient["p_value"] < strict["p_value"]
+    assert lenient["entries"][0]["tolerance"] == 0.2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--delta", "0"], "delta must be a number between 0 and 1"),
+        (["--tolerance", "-1"], "tolerance must be a number of at least 0"),
+        (["--measure", "beauty"], "got 'beauty'"),
+        (["--clip", "0"], "clip must be a positive number"),
+        (["--clip", "3"], "clip: is for squared_error and absolute_error"),
+        (["--group", "colour"], "'colour'"),
+    ],
+)
+def test_a_certificate_that_cannot_be_is_refused(certified, options, words):
+    assert words in certified(*options)["error"]
+
+
+def test_the_largest_error_of_numbers_that_counts_is_said_or_comes_from_the_fit(tmp_path):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(400, 3)), columns=["a", "b", "c"]).round(6)
+    frame["y"] = (10 * frame["a"] + random.normal(size=400)).round(6)
+    frame["right"] = np.arange(400) % 3 == 0
+    frame.loc[~frame["right"] & (frame["b"] > 0.5), "y"] += 30
+    frame[:300].to_csv(tmp_path / "t.csv", index=False)
+    frame[300:].query("right").to_csv(tmp_path / "fresh.csv", index=False)
+    run = tmp_path / "run"
+    here("fit", tmp_path / "t.csv", "--label", "y", "--trusted", "right", "--out", run)
+    certify = ["certify", run, tmp_path / "fresh.csv", "--json"]
+
+    def entries(*options):
+        return json.loads(CliRunner().invoke(app, list(map(str, [*certify, *options]))).stdout)["entries"]
+
+    trusted = frame[:300].query("right")["y"]
+    (usual,) = entries()
+    assert usual["measure"] == "squared_error"
+    assert usual["bound"] == pytest.approx((trusted.max() - trusted.min()) ** 2)
+    (clipped,) = entries("--clip", 5)
+    assert clipped["bound"] == 25
+    (absolute,) = entries("--measure", "absolute_error", "--clip", 5)
+    assert (absolute["measure"], absolute["bound"]) == ("absolute_error", 5)
+    refused = CliRunner().invoke(app, list(map(str, [*certify, "--per-class"])))
+    assert refused.exit_code == 2
+    assert "per_class: is about classes" in refused.stderr

@@ -21,11 +21,13 @@ MOMENTS = int(os.environ.get("SAFEGAIN_MOMENTS", "0"))  # of each of five fits; 
 
 
 FITS = {
-    "classes": ["digits.csv", "--label", "digit", "--recipe", "n_steps=150"],
-    "classes, certified": ["digits.csv", "--label", "digit", "--recipe", "n_steps=100", "--certify", "0.05"],
-    "free": ["digits.csv", "--label", "digit", "--search-space", "free", "--model", "softmax", "--n-outer", "8"],
+    "classes": ["digits.csv", "--label", "digit", "--model", "network, recipe={n_steps=150}"],
+    "classes, certified": [
+        *("digits.csv", "--label", "digit", "--model", "network, recipe={n_steps=100}", "--certificate", "0.05")
+    ],
+    "free": ["digits.csv", "--label", "digit", "--search", "free, n_outer=8", "--model", "linear"],
     "numbers": ["diabetes.csv", "--label", "progression"],
-    "numbers, free": ["diabetes.csv", "--label", "progression", "--search-space", "free", "--model", "ridge"],
+    "numbers, free": ["diabetes.csv", "--label", "progression", "--search", "free", "--model", "linear"],
 }
 
 
@@ -74,7 +76,7 @@ def test_a_killed_fit_ends_as_if_nothing_had_happened(tables, tmp_path, name):
 
 def test_a_fit_killed_between_its_last_files_is_tidied(tables, tmp_path):
     run = tmp_path / "run"
-    options = ["--label", "progression", "--trusted", "right", "--search-space", "free", "--n-outer", 1, "--out", run]
+    options = ["--label", "progression", "--trusted", "right", "--search", "free, n_outer=1", "--out", run]
     done("fit", tables / "diabetes.csv", *options)
     (run / "checkpoint").mkdir()
     (run / "report.html").rename(run / ".report.html.0badcafe.part")
@@ -87,8 +89,8 @@ def test_a_fit_killed_between_its_last_files_is_tidied(tables, tmp_path):
 
 
 def test_two_fits_do_not_share_a_folder(tables, tmp_path):
-    options = ["--label", "digit", "--trusted", "right", "--recipe", "n_steps=100000", "--out", tmp_path / "run"]
-    command = ["fit", tables / "digits.csv", *options]
+    command = ["fit", tables / "digits.csv", "--label", "digit", "--trusted", "right", "--out", tmp_path / "run"]
+    command += ["--model", "network, recipe={n_steps=100000}"]
     first = subprocess.Popen(start(*command), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (tmp_path / "run" / "request.json").exists():
         time.sleep(0.05)

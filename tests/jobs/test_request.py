@@ -10,7 +10,7 @@ from tests.jobs.kills import refused
 def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
     (tmp_path / "t.csv").write_bytes((tables / "digits.csv").read_bytes())
     command = ["fit", tmp_path / "t.csv", "--label", "digit", "--trusted", "right", "--out", tmp_path / "run"]
-    command += ["--recipe", "n_steps=100000"]
+    command += ["--model", "network, recipe={n_steps=100000}"]
     process = subprocess.Popen(start(*command), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (tmp_path / "run" / "request.json").exists():
         time.sleep(0.05)
@@ -25,6 +25,6 @@ def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
 
 def test_a_fit_of_several_processes_is_not_gone_on_with_by_one(tables, tmp_path):
     (tmp_path / "run").mkdir()
-    wanted = Source(str(tables / "digits.csv"), "digit", "right")
-    Request(wanted, {}, 0, "auto", 2, ["fit"]).write(tmp_path / "run")
+    source = Source(str(tables / "digits.csv"), "digit", "right")
+    Request(source, {}, 0, "auto", 2, ["fit"]).write(tmp_path / "run")
     assert "was begun by 2 processes" in refused("resume", tmp_path / "run")

@@ -18,8 +18,8 @@ def test_two_processes_share_a_table_of_numbers(tmp_path):
     (tmp_path / "table").mkdir()
     frame.iloc[:700].to_parquet(tmp_path / "table" / "a.parquet", row_group_size=300)
     frame.iloc[700:].to_parquet(tmp_path / "table" / "b.parquet")
-    search = ["--model", "softmax", "--search-space", "free", "--reference", "raw", "--n-outer", 3, "--tol", 1e-12]
-    options = [tmp_path / "table", "--label", "digit", "--trusted", "checked", *search]
+    model = ["--model", 'linear, solver={name="newton", tol=1e-12}', "--search", "free, n_outer=3"]
+    options = [tmp_path / "table", "--label", "digit", "--trusted", "checked", *model, "--reference", "raw"]
     assert here("fit", *options, "--out", tmp_path / "1").count("labels are more likely wrong") == 1
     out = done("fit", *options, "--out", tmp_path / "2", processes=2)
     assert out.count("labels are more likely wrong") == 1
@@ -71,8 +71,8 @@ def test_shares_are_what_one_process_reads(tmp_path, suffix, monkeypatch):
 
 def test_two_processes_know_marks_of_yes_and_no(tmp_path):
     marked_table(np.random.default_rng(0)).to_csv(tmp_path / "t.csv", index=False)
-    options = ["--label", "label", "--trusted", "marks", "--id", "name", "--group", "site", "--model", "softmax"]
-    search = ["--search-space", "free", "--reference", "raw", "--n-outer", 1, "--out", tmp_path / "run"]
+    options = ["--label", "label", "--trusted", "marks", "--id", "name", "--group", "site", "--model", "linear"]
+    search = ["--search", "free, n_outer=1", "--reference", "raw", "--out", tmp_path / "run"]
     done("fit", tmp_path / "t.csv", *options, *search, processes=2)
     run = open_run(tmp_path / "run")
     assert run.facts.rows.trusted == 36

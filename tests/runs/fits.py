@@ -8,21 +8,25 @@ import scipy.sparse
 import torch
 
 from safegain import (
+    Auto,
     Bootstrap,
-    Certify,
+    Claims,
+    Descent,
+    Free,
+    Linear,
+    Network,
     Neumann,
     PerClass,
     PGSClassifier,
     PGSRegressor,
     Recipe,
+    Structured,
 )
 from safegain.encoding import TableEncoder
 from safegain.runs.saving import Story, facts_of_rows, write_run
 
-SMALL = Recipe(n_hidden=8, n_steps=20, n_looks=2)
-
-
-FREE = {"search_space": "free", "n_outer": 2, "n_inner": 20}
+SMALL = Network(n_hidden=8, recipe=Recipe(n_steps=20, n_looks=2))
+SHORT = Descent(n_steps=20)
 
 
 def rows(n=200, d=4, seed=0):
@@ -32,7 +36,7 @@ def rows(n=200, d=4, seed=0):
     return X, (X[:, 0] + 0.3 * random.normal(size=n) > 0).astype(int), wrong, np.arange(n) >= n - n // 2
 
 
-def fitted(kind="softmax", names=(0, 1), X=None, missing=(), **parameters):
+def fitted(kind="linear", names=(0, 1), X=None, missing=(), **parameters):
     own, y, wrong, trusted = rows()
     labels = np.array(names)[np.where(wrong & ~trusted, 1 - y, y)]
     if len(missing):
@@ -43,7 +47,7 @@ def fitted(kind="softmax", names=(0, 1), X=None, missing=(), **parameters):
     return PGSClassifier(kind, **parameters).fit(X, labels, trusted=trusted), X
 
 
-def fitted_numbers(kind="ridge", X=None, missing=0, **parameters):
+def fitted_numbers(kind="linear", X=None, missing=0, **parameters):
     own, _, wrong, trusted = rows()
     y = 100 + 20 * own[:, 1] + 5 * np.sin(9 * own[:, 3]) + np.where(wrong & ~trusted, 80.0, 0.0)
     y[:missing] = np.nan
@@ -57,10 +61,10 @@ def frame(X):
 
 
 FITS = {
-    "words, frame, certificate": lambda: fitted(names=("no", "yes, maybe"), X=frame, certify=0.45),
-    "recipe": lambda: fitted("mlp", recipe=SMALL),
-    "network by a solver, float32": lambda: fitted("mlp", solver="gd", n_inner=20, X=lambda X: X.astype("f4")),
-    "sparse": lambda: fitted(X=scipy.sparse.csr_array, scaling="none"),
+    "words, frame, certificate": lambda: fitted(names=("no", "yes, maybe"), X=frame, certificate=0.45),
+    "recipe": lambda: fitted(SMALL),
+    "network by a solver, float32": lambda: fitted(Network(solver=SHORT), X=lambda X: X.astype("f4")),
+    "sparse": lambda: fitted(Linear(scaling="none"), X=scipy.sparse.csr_array),
     "bools": lambda: fitted(names=(False, True)),
     "floats with NaN": lambda: fitted(names=(0.0, 2.0), missing=(np.nan, np.nan)),
     "float classes": lambda: fitted(names=(0.0, 2.0)),
@@ -68,16 +72,16 @@ FITS = {
     "numbers with None": lambda: fitted(names=(3, 7), missing=(None,)),
     "whole numbers with -1": lambda: fitted(names=(3, 7), missing=(-1, -1)),
     "-1 and 1": lambda: fitted(names=(-1, 1)),
-    "free": lambda: fitted(safeness=Bootstrap(2) + PerClass(), **FREE),
-    "structured": lambda: fitted(search_space="structured", n_outer=2),
-    "neumann": lambda: fitted(engine=Neumann(terms=3), **FREE),
-    "fall back": lambda: fitted(selection_fraction=0.01, reference="best"),
-    "not certified": lambda: fitted(certify=Certify(1e-6, 30)),
-    "ridge": lambda: fitted_numbers(certify=Certify(0.2, tolerance=0.1)),
+    "free": lambda: fitted(search=Free(n_outer=2), safeness=Bootstrap(2) + PerClass()),
+    "structured": lambda: fitted(search=Structured(n_outer=2)),
+    "neumann": lambda: fitted(search=Free(n_outer=2, engine=Neumann(terms=3))),
+    "fall back": lambda: fitted(search=Auto(held_out=0.01), reference="best"),
+    "not certified": lambda: fitted(certificate=Claims(1e-6, 30)),
+    "ridge": lambda: fitted_numbers(certificate=Claims(0.2, tolerance=0.1)),
     "ridge with gaps": lambda: fitted_numbers(missing=5),
-    "ridge, free, workspace": lambda: fitted_numbers(workspace=tempfile.gettempdir(), **FREE),
+    "ridge, free, workspace": lambda: fitted_numbers(search=Free(n_outer=2, workspace=tempfile.gettempdir())),
     "sparse ridge": lambda: fitted_numbers(X=scipy.sparse.csr_array),
-    "network of numbers": lambda: fitted_numbers("mlp", X=frame, n_inner=20, n_hidden=5),
+    "network of numbers": lambda: fitted_numbers(Network(n_hidden=5, solver=SHORT), X=frame),
 }
 
 
@@ -96,7 +100,7 @@ def saved_with_its_table(folder):
     }
     encoder = TableEncoder(KINDS).fit(table)
     X = encoder.transform(table)
-    estimator = PGSClassifier("softmax", random_state=0).fit(X, np.where(wrong & ~trusted, 1 - y, y), trusted=trusted)
+    estimator = PGSClassifier("linear", random_state=0).fit(X, np.where(wrong & ~trusted, 1 - y, y), trusted=trusted)
     write_run(folder, estimator, facts_of_rows(estimator, X), Story("y", KINDS, encoder=encoder))
     return estimator, table
 

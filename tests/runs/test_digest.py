@@ -15,7 +15,7 @@ def test_a_run_without_its_rows_has_no_effects_and_knows_no_rows(saved, tmp_path
     save(estimator, tmp_path)
     run = open_run(tmp_path)
     assert not {"effect", "disagrees", "digest"} & set(run.labels)
-    with pytest.raises(RunError, match=r"saved without its rows.*save\(folder, X\)"):
+    with pytest.raises(RunError, match=r"saved without its rows.*save\(model, folder, X\)"):
         refused(run, X)
     same(load(tmp_path).predict(X), estimator.predict(X))
 

@@ -7,14 +7,12 @@ import torch
 from safegain.data.rows import ArrayRows
 from safegain.runs import effect, open_run
 from safegain.runs.saving import record_of
-from tests.runs.fits import (
-    frame,
-)
+from tests.runs.fits import frame
 
 
 def brute_force_change(estimator, X, row, gradient, rate=1e-4):
     """Slope of the mean trusted loss along a step on this row that takes `gradient` for that of its outputs."""
-    model, labels = estimator.model_, estimator._labels
+    model, labels = estimator.model_, estimator.record_.labels
     design = torch.from_numpy(
         np.column_stack([(X - model.inputs.mean.numpy()) / model.inputs.scale.numpy(), X[:, 0] ** 0])
     )
@@ -52,7 +50,7 @@ def test_effect_is_the_expected_change_by_one_step_with_the_true_label(saved, na
 
 def test_effect_on_numbers_is_the_expected_change_by_one_step_with_the_true_label(saved):
     estimator, X, folder = saved("ridge with gaps")
-    found, labels = open_run(folder).labels["effect"], estimator._labels
+    found, labels = open_run(folder).labels["effect"], estimator.record_.labels
     z = torch.from_numpy((estimator.predict(X) - labels.mean) / labels.scale)
     heard = estimator.trusted_
     deviation = np.sqrt(np.mean((z.numpy() - labels.numbers)[heard] ** 2))
@@ -77,7 +75,7 @@ def test_models_disagree_where_they_predict_differently(saved):
     for name, far in (("free", 0), ("ridge", 0.5)):
         estimator, X, folder = saved(name)
         new, old = estimator.model_.predict(X), estimator.reference_model_.predict(X)
-        expected = new != old if not far else np.abs(new - old) > far * estimator._labels.scale
+        expected = new != old if not far else np.abs(new - old) > far * estimator.record_.labels.scale
         assert open_run(folder).labels["disagrees"].tolist() == expected.tolist()
 
 

@@ -1,21 +1,23 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
-from safegain.bilevel.selection import SafenessReport
-from safegain.certificates.certificate import Certificate
+from safegain import Free
+from safegain.certificates.certificate import Certificate, Entry
 from safegain.runs import findings, open_run
 from safegain.runs.facts import Files, Part, Record, Rows, Verdict
 from safegain.runs.loading import load
 from safegain.runs.saving import Story, facts_of_rows, save, write_run
-from tests.runs.fits import FREE, fitted
+from safegain.search.contest import SafenessReport
+from tests.runs.fits import fitted
 
 
 def test_the_verdict_says_how_it_ended():
     report = SafenessReport(False, 1, (), "Safe.")
 
     def certificate(p, tolerance):
-        (entry,) = facts_entry(p, tolerance)
-        return Certificate((entry,))
+        return Certificate((Entry("all rows", "error", "sign test", 9, 5, 1, 0.1, 0.01, p, 0.05, tolerance, 1.0),))
 
     assert findings.verdict(report, None, "raw").outcome == "safe"
     assert findings.verdict(report, certificate(0.01, 0.0), "raw").outcome == "improved"
@@ -25,19 +27,12 @@ def test_the_verdict_says_how_it_ended():
     )
 
 
-def facts_entry(p, tolerance):
-    from safegain.certificates.certificate import Entry
-
-    return (Entry("all rows", "error", "sign test", 9, 5, 1, 0.1, 0.01, p, 0.05, tolerance, 1.0),)
-
-
 def test_facts_of_a_comparison_are_those_of_its_rows(tmp_path):
     estimator, _ = fitted(names=("no", "yes"))
     numbers = np.flatnonzero(estimator.held_out_)
     names = ["raw", "new"]
     wrong = {name: np.arange(len(numbers)) % (3 + i) == 0 for i, name in enumerate(names)}
-    estimator.reference_, estimator.reference_model_ = "raw", estimator.raw_model_
-    estimator.comparison_ = pd.DataFrame(
+    comparison = pd.DataFrame(
         {
             "row": np.tile(numbers, 2),
             "model": np.repeat(np.array(names, object), len(numbers)),
@@ -45,6 +40,7 @@ def test_facts_of_a_comparison_are_those_of_its_rows(tmp_path):
             "mistake": np.concatenate([wrong[name] for name in names]),
         }
     )
+    estimator.adopt(replace(estimator.record_, reference="raw", comparison=comparison))
     groups = np.array(["north", "south"])[np.arange(200) % 2]
     files = Files("a.csv", None)
     story = Story("answer", {"age": "number"}, files, ["n"], groups=groups, ids=groups, seconds=1.5)
@@ -55,7 +51,7 @@ def test_facts_of_a_comparison_are_those_of_its_rows(tmp_path):
         ("new", "new", len(numbers)),
     ]
     assert run.facts.models[1].loss == 2 * wrong["new"].mean()
-    for found, part in ((run.facts.by_class, estimator._labels.given), (run.facts.by_group, groups)):
+    for found, part in ((run.facts.by_class, estimator.record_.labels.given), (run.facts.by_group, groups)):
         assert found == [
             Part(
                 name,
@@ -73,11 +69,12 @@ def test_facts_of_a_comparison_are_those_of_its_rows(tmp_path):
 
 
 def test_numbers_that_json_does_not_know_are_null_to_readers_and_come_back_to_the_estimator(tmp_path):
-    estimator, _ = fitted(**FREE)
-    estimator.history_ = [{"objective": float("inf"), "margins": {"bootstrap 1": np.float64(0.5)}, "step": np.int64(3)}]
-    losses = estimator.comparison_["loss"].to_numpy().copy()
-    losses[estimator.comparison_["model"] == "new"] = np.nan  # it diverged
-    estimator.comparison_["loss"] = losses
+    estimator, _ = fitted(search=Free(n_outer=2))
+    history = [{"objective": float("inf"), "margins": {"bootstrap 1": np.float64(0.5)}, "step": np.int64(3)}]
+    diverged = estimator.comparison_.assign(
+        loss=lambda found: found["loss"].where(found["model"] != "new")  # and is NaN for the new model
+    )
+    estimator.adopt(replace(estimator.record_, history=history, comparison=diverged))
     save(estimator, tmp_path)
     assert open_run(tmp_path).facts.history == [Record(margins={"bootstrap 1": 0.5}, step=3)]
     assert [model.name for model in open_run(tmp_path).facts.models] == [estimator.reference_]

@@ -2,9 +2,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from safegain import (
-    PGSClassifier,
-)
+from safegain import Free, PGSClassifier
 from safegain.estimators.issues import suspicions
 from safegain.runs import RunError, open_run
 from safegain.runs.digest import refused
@@ -19,7 +17,7 @@ from tests.runs.fits import FITS, fitted, same
 @pytest.mark.parametrize("name", FITS)
 def test_issues_of_the_folder_are_those_of_the_estimator(saved, name):
     estimator, X, folder = saved(name)
-    run, labels = open_run(folder), estimator._labels
+    run, labels = open_run(folder), estimator.record_.labels
     expected = estimator.label_issues()
     suspicion = suspicions(labels, estimator.trusted_, estimator.sample_weight_, estimator._alternatives())
     if labels.classes is None:  # numbers are doubted by where they lie
@@ -49,7 +47,7 @@ def test_many_rows_are_written_in_row_groups(tmp_path):
     random = np.random.default_rng(0)
     X, trusted = random.normal(size=(n, 1)), np.arange(n) < 200
     y = np.where(random.random(n) < 0.9, X[:, 0] > 0, X[:, 0] < 0)
-    estimator = PGSClassifier("softmax", search_space="free", n_outer=1).fit(X, y, trusted=trusted)
+    estimator = PGSClassifier("linear", search=Free(n_outer=1)).fit(X, y, trusted=trusted)
     save(estimator, tmp_path, X)
     assert pq.ParquetFile(tmp_path / "labels-1-of-1.parquet").num_row_groups == 2
     loaded = load(tmp_path)

@@ -2,9 +2,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from safegain import (
-    PGSClassifier,
-)
+from safegain import Descent, Free, Module, PGSClassifier
 from safegain.encoding import TableEncoder
 from safegain.runs import RunError, open_run
 from safegain.runs.digest import refused
@@ -27,11 +25,15 @@ def test_what_is_loaded_has_the_bits_of_what_was_saved(saved, name):
     assert str(loaded.safeness_) == str(estimator.safeness_)
     known = {key for key in vars(estimator) if key.endswith("_")}
     assert known == {key for key in vars(loaded) if key.endswith("_")}
-    for key in known - {"model_", "raw_model_", "reference_model_", "references_"}:
+    for key in known - {"record_", "model_", "reference_model_", "references_"}:
         same(getattr(loaded, key), getattr(estimator, key))
-    for key in ("model_", "raw_model_", "reference_model_"):
-        same(getattr(loaded, key).outputs(X).numpy(), getattr(estimator, key).outputs(X).numpy())
-    assert loaded.references_.keys() == estimator.references_.keys()
+    assert loaded.record_.clip == estimator.record_.clip
+    assert list(loaded.references_) == list(estimator.references_)
+    models = {"model_": (loaded.model_, estimator.model_)}
+    models |= {key: (model, estimator.references_[key]) for key, model in loaded.references_.items()}
+    for read, written in models.values():
+        same(read.outputs(X).numpy(), written.outputs(X).numpy())
+    assert loaded.reference_model_ is loaded.references_[loaded.reference_]
     assert (loaded.model_ is loaded.reference_model_) == (estimator.model_ is estimator.reference_model_)
     if isinstance(estimator, PGSClassifier):
         same(loaded.predict_proba(X), estimator.predict_proba(X))
@@ -52,7 +54,7 @@ def test_most_of_these_fits_hand_a_new_model_back_and_some_fall_back(saved):
 def test_a_module_of_the_users_lends_its_code_and_takes_its_numbers_from_the_folder(tmp_path):
     own = network()
     own[1].running_mean += 0.5
-    estimator, X = fitted(own, n_inner=10, search_space="free", n_outer=1)
+    estimator, X = fitted(Module(own, solver=Descent(n_steps=10)), search=Free(n_outer=1))
     save(estimator, tmp_path, X)
     with pytest.raises(RunError, match=r"Module of your own \(Sequential\).*load\(folder, module="):
         load(tmp_path)

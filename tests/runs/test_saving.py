@@ -1,18 +1,20 @@
 import shutil
+from dataclasses import replace as changed
 
 import numpy as np
 import pandas as pd
 import pytest
 from msgspec.structs import replace
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from safegain import (
-    PGSClassifier,
-)
+from safegain import Free, PGSClassifier
 from safegain.runs import RunError, open_run
 from safegain.runs.loading import load
 from safegain.runs.saving import Story, facts_of_rows, save, write_run
-from tests.runs.fits import FREE, rows, same
+from tests.runs.fits import rows, same
 from tests.thread_ranks import in_threads
 
 
@@ -49,7 +51,7 @@ def test_processes_write_their_own_rows_into_one_run(tmp_path):
     groups = np.array(["a", "b", "c"])[np.arange(400) % 3]
     order = np.random.default_rng(0).permutation(400)  # both processes have weak and trusted rows
     X, noisy, trusted, groups = X[order], noisy[order], trusted[order], groups[order]
-    alone = PGSClassifier("softmax", random_state=0, **FREE).fit(X, noisy, trusted=trusted)
+    alone = PGSClassifier("linear", search=Free(n_outer=2), random_state=0).fit(X, noisy, trusted=trusted)
 
     def work(ranks):
         half = slice(0, 150) if ranks.rank == 0 else slice(150, 400)
@@ -69,11 +71,20 @@ def test_processes_write_their_own_rows_into_one_run(tmp_path):
 
 def alone_for(estimator, part, ranks):
     """The estimator as one of several processes has it."""
-    import dataclasses
-
-    mine = clone(estimator)
-    vars(mine).update(vars(estimator))
-    for name in ("trusted_", "held_out_", "set_aside_", "sample_weight_", "label_distribution_", "corrected_labels_"):
-        setattr(mine, name, getattr(estimator, name)[part])
-    mine._labels = dataclasses.replace(estimator._labels[part], ranks=ranks)
+    mine, record = clone(estimator), estimator.record_
+    names = ("trusted", "held_out", "set_aside", "weight", "moved", "corrected")
+    own = {name: getattr(record, name)[part] for name in names}
+    mine.adopt(changed(record, labels=changed(record.labels[part], ranks=ranks), **own))
+    mine.n_features_in_ = estimator.n_features_in_
     return mine
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())])
+def test_an_estimator_of_the_users_own_is_not_stored(tmp_path, model):
+    X, y, _, trusted = rows()
+    estimator = PGSClassifier(model, random_state=0).fit(X, y, trusted=trusted)
+    said = rf"^model: {type(model).__name__} .* pickle.*store `model_.estimator` yourself$"
+    for given in (X, None):
+        with pytest.raises(RunError, match=said):
+            save(estimator, tmp_path / "run", given)
+    assert not (tmp_path / "run").exists()

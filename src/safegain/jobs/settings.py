@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 BETWEEN_ITEMS = re.compile(r",(?![^\[{]*[\]}])")  # commas outside of lists and tables
-NOT_IN_TEXT = {"workspace": "--workspace", "callbacks": "Python"}  # settings, and where they are given instead
+NOT_IN_TEXT = {"workspace": "is given by --workspace", "callbacks": "are functions, which only Python can give"}
 
 
 def make_estimator(task: str, settings: Mapping[str, Any], **given: Any) -> Any:
@@ -49,7 +49,7 @@ def search_from_text(text: str) -> Any:
 
     items = _items(text, "search", first="name")
     for name in items.keys() & NOT_IN_TEXT.keys():
-        raise ValueError(f"search: {name} is given by {NOT_IN_TEXT[name]}")
+        raise ValueError(f"search: {name} {NOT_IN_TEXT[name]}")
     if "engine" in items:
         items["engine"] = engine_of(items["engine"])
     return _named("search", {"auto": Auto, "free": Free, "structured": Structured}, items)
@@ -63,9 +63,10 @@ def model_of(text: str) -> Any:
         items["recipe"] = _object("recipe", Recipe, _table("recipe", items["recipe"]))
     if "solver" in items:
         items["solver"] = solver_of(items["solver"])
-    if items == {"name": "auto"}:
-        return "auto"
-    return _named("model", {"network": Network, "linear": Linear}, items)
+    known: dict[str, Callable[..., Any]] = {"auto": lambda: "auto", "network": Network, "linear": Linear}
+    if items.get("name") == "auto" and len(items) > 1:
+        raise ValueError(f"model: auto takes no settings; write network or linear for it in {text!r}")
+    return _named("model", known, items)
 
 
 def solver_of(value: Any) -> Any:
@@ -76,7 +77,7 @@ def solver_of(value: Any) -> Any:
     if isinstance(value, str):
         return value
     items = _table("solver", value)
-    if items.get("name") not in RULES:
+    if items.get("name") not in list(RULES):  # a list also looks for what has no hash
         return _named("solver", {"newton": Newton, "closed-form": ClosedForm, **RULES}, items)
     of_descent = {"n_steps", "batch_size", "memory_budget", "seed"}
     rule = _named("solver", RULES, {name: each for name, each in items.items() if name not in of_descent})
@@ -127,7 +128,9 @@ def _items(text: str, argument: str, *, first: str) -> dict[str, Any]:
 def _named(argument: str, known: Mapping[str, Callable[..., Any]], items: Mapping[str, Any]) -> Any:
     settings = dict(items)
     name = settings.pop("name", None)
-    if name not in known:
+    if name is None:
+        raise ValueError(f"{argument}: has no name; give one of {', '.join(known)}")
+    if not isinstance(name, str) or name not in known:
         raise ValueError(f"{argument}: {name!r} is not known; give one of {', '.join(known)}")
     return _object(argument, known[name], settings)
 

@@ -45,7 +45,7 @@ def refused(run: Run, X: Any) -> list[int]:
     if "digest" not in run.labels:
         raise RunError(
             f"{run.folder}: was saved without its rows, so nobody can tell whether these are among them; save it again "
-            "with save(folder, X)"
+            "with save(model, folder, X)"
         )
     return repeated(digests(X), run.labels["digest"].to_numpy())
 

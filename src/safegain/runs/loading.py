@@ -94,6 +94,7 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
         clip=fitted.clip,
     )
     estimator = ESTIMATORS[task](**parameters)
+    estimator.check_params()
     estimator.adopt(record)
     estimator.n_features_in_ = fitted.n_features_in
     if fitted.feature_names_in is not None:

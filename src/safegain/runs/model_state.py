@@ -11,9 +11,7 @@ from safegain.bilevel.models import Linear, Model, Module, TwoLayer
 from safegain.data.inputs import Inputs
 from safegain.data.labels import Labels
 from safegain.learners.trained import TrainedModel
-from safegain.learners.wrapped import TrainedEstimator
 from safegain.runs.facts import Architecture
-from safegain.runs.folder import RunError
 from safegain.search.references import NEW, REFERENCES
 
 Arrays = dict[str, np.ndarray]
@@ -23,11 +21,6 @@ _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 def models_to_state(model: TrainedModel, references: Mapping[str, TrainedModel]) -> tuple[Architecture, Arrays]:
     """`model` is one of the references after a fall back, and else a model of its own."""
-    if isinstance(model, TrainedEstimator):
-        raise RunError(
-            f"model: {type(model.estimator).__name__} is an estimator of your own, and storing one takes pickle, which "
-            "executes what it reads; store `model_.estimator` yourself"
-        )
     handed: Any = next((name for name, reference in references.items() if reference is model), NEW)
     thetas = {name: reference.theta for name, reference in references.items()} | {handed: model.theta}
     arrays = {f"theta.{name}": _numpy(theta) for name, theta in thetas.items()}

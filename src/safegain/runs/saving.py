@@ -20,6 +20,7 @@ from safegain.data.kinds import Kind
 from safegain.data.ranks import ALONE, Ranks
 from safegain.estimators.record import Record
 from safegain.estimators.rows import rows_of
+from safegain.learners.wrapped import TrainedEstimator
 from safegain.runs import effect, facts, findings
 from safegain.runs.doubt import suspicion_of_numbers
 from safegain.runs.folder import DOUBTFUL, EXAMPLES, FACTS, MODEL, NEIGHBOURS, PART, REQUEST, RunError
@@ -46,8 +47,15 @@ class Story:
 
 
 def record_of(estimator: Any) -> Record:
+    """What its fit found, if a folder can hold the model."""
     check_is_fitted(estimator)
-    return estimator.record_
+    record: Record = estimator.record_
+    if isinstance(record.model, TrainedEstimator):
+        raise RunError(
+            f"model: {type(record.model.estimator).__name__} is an estimator of your own, and storing one takes "
+            "pickle, which executes what it reads; store `model_.estimator` yourself"
+        )
+    return record
 
 
 def save(model: Any, folder: str | PathLike, X: Any = None) -> None:
