@@ -22,7 +22,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from safegain import Claims, PGSClassifier, PGSRegressor, Wrapped
+from safegain import Claims, PerClass, PerView, PGSClassifier, PGSRegressor, Wrapped
+from safegain.data.checkpoint import Checkpoint, CheckpointError
 from safegain.learners.training_set import from_distributions
 from safegain.search import crew
 from safegain.search.heads import ClassHead
@@ -300,3 +301,61 @@ def test_what_is_wrong_is_named(arguments, message, digits):
     with pytest.raises(ValueError, match=message):
         model.fit(X, noisy, trusted=trusted)
     assert model.__dict__ == before
+
+
+def test_safeness_asks_more_of_the_new_model(digits):
+    X, noisy, _, trusted, _, _ = digits
+    fitted = PGSClassifier(SOFTMAX, safeness=PerClass([3, 8]), random_state=0).fit(X, noisy, trusted=trusted)
+    assert [each.name for each in fitted.safeness_.sets][-2:] == ["class 3", "class 8"]
+    assert not fitted.safeness_.fell_back
+    assert all(each.margin >= 0 for each in fitted.safeness_.sets)
+    with pytest.raises(ValueError, match="PerView: "):
+        PGSClassifier(SOFTMAX, safeness=PerView({"top": [0, 1]}), random_state=0).fit(X, noisy, trusted=trusted)
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("last", ["kernel", "evidence", "last-evidence"])
+def test_a_killed_fit_goes_on(last, digits, tmp_path, monkeypatch):
+    X, noisy, _, trusted, Xt, _ = digits
+    forest = ExtraTreesClassifier(5)
+    plain = Checkpoint.keep
+
+    def keep(self, name, stage):
+        plain(self, name, stage)
+        if name == last:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "keep", keep)
+        with pytest.raises(Killed):
+            PGSClassifier(forest, checkpoint=tmp_path, random_state=0).fit(X, noisy, trusted=trusted)
+    assert list(tmp_path.glob(f"stage-{last}*"))
+    with pytest.raises(CheckpointError, match=r"with other .*model__estimator__n_estimators"):
+        PGSClassifier(ExtraTreesClassifier(6), checkpoint=tmp_path, random_state=0).fit(X, noisy, trusted=trusted)
+    resumed = PGSClassifier(forest, checkpoint=tmp_path, random_state=0).fit(X, noisy, trusted=trusted)
+    whole = PGSClassifier(forest, random_state=0).fit(X, noisy, trusted=trusted)
+    np.testing.assert_array_equal(resumed.predict_proba(Xt), whole.predict_proba(Xt))
+    np.testing.assert_array_equal(resumed.label_distribution_, whole.label_distribution_)
+    assert resumed.safeness_ == whole.safeness_
+    assert not list(tmp_path.glob("stage-*"))
+
+
+def test_one_row_that_is_not_a_table_is_named(digits):
+    X, noisy, _, trusted, _, _ = digits
+    fitted = PGSClassifier(KNeighborsClassifier(), random_state=0).fit(X, noisy, trusted=trusted)
+    with pytest.raises(
+        ValueError, match=r"X: has shape \(64,\), and the rows of fit have 64 columns. Reshape your data"
+    ):
+        fitted.predict(X[0])
+
+
+def test_texts_need_no_columns():
+    frame, noisy, _, trusted = mails()
+    texts = frame["text"].tolist()
+    words = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    fitted = PGSClassifier(words, random_state=0).fit(texts, noisy, trusted=trusted)
+    assert set(fitted.predict(texts)) == {"ham", "spam"}
+    np.testing.assert_array_equal(fitted.predict(np.array(texts, dtype=object)), fitted.predict(texts))
