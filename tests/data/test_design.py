@@ -4,7 +4,9 @@ import numpy as np
 import scipy.sparse
 import torch
 
-from safegain.data.design import BLOCK_ROWS, DenseDesign, SparseDesign, column_scale
+from safegain.data.design import DenseDesign, SparseDesign
+from safegain.data.inputs import column_scale
+from safegain.data.rows import BLOCK_ROWS
 from tests.bilevel.softmax import close
 
 

@@ -8,8 +8,9 @@ from torch.utils.data import Dataset, IterableDataset
 from safegain import Descent, Free, Module, Network, PGSClassifier, PGSRegressor
 from safegain.baselines import Reed
 from safegain.bilevel.settling import SAMPLE
-from safegain.data.design import BLOCK_ROWS, DenseDesign, column_scale
-from safegain.data.rows import ArrayRows, Joined, RowSource
+from safegain.data.design import DenseDesign
+from safegain.data.inputs import column_scale
+from safegain.data.rows import BLOCK_ROWS, ArrayRows, Joined, RowSource
 from tests.data.streamed import D, N, mapped, regressor, same
 
 

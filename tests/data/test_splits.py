@@ -1,8 +1,13 @@
 """Rows held out."""
 
 import numpy as np
+import pandas as pd
+import pytest
+import torch
 
-from safegain.data.splits import ENOUGH, hold_out, rank_rows
+from safegain.data.labels import classification_labels, regression_labels
+from safegain.data.splits import ENOUGH, check_groups, check_trained_on, check_trusted, hold_out, rank_rows
+from safegain.estimators.base import unchanged_on_failure
 
 
 def test_held_out_rows_are_stratified_and_leave_every_class_one():
@@ -17,3 +22,92 @@ def test_held_out_rows_are_stratified_and_leave_every_class_one():
     assert len(rank_rows([classes], 61, 0.3, random)) == 0  # 18 rows would not be enough
     assert len(rank_rows([], 100, 0.3, random)) == 30 >= ENOUGH
     assert len(rank_rows([], 100, 0.0, random)) == 0
+
+
+LABELS = classification_labels(np.array(["a", "b", "a", None, "b"], dtype=object))
+
+
+@pytest.mark.parametrize(
+    "trusted",
+    [
+        [True, False, False, False, True],
+        np.array([0, 4]),
+        torch.tensor([4, 0]),
+        pd.Series([True, False, False, False, True]),
+        np.array([True, False, False, False, True], dtype=object),
+    ],
+    ids=["list", "numbers", "tensor", "series", "objects"],
+)
+def test_masks_and_numbers_are_the_same(trusted):
+    assert check_trusted(trusted, LABELS).tolist() == [True, False, False, False, True]
+
+
+def test_the_users_mask_is_not_shared():
+    mine = np.array([True, True, False, False, False])
+    check_trusted(mine, LABELS)[0] = False
+    assert mine[0]
+
+
+@pytest.mark.parametrize(
+    ("trusted", "message"),
+    [
+        ([[0, 1]], r"must be one-dimensional, got shape \(1, 2\)"),
+        ([True, False], "the mask has 2 entries and X has 5 rows"),
+        ([0, 5], r"row numbers must lie in 0\.\.4, got 0\.\.5"),
+        ([-1, 2], r"row numbers must lie in 0\.\.4, got -1\.\.2"),
+        ([0, 1, 1], "a row number occurs twice"),
+        ([0.0, 1.0], "must be a boolean mask or row numbers, got dtype float64"),
+        ([2], "found 1 trusted rows; at least 2"),
+        ([], "found 0 trusted rows; at least 2"),
+        ([0, 3], "row 3 is trusted but has no label"),
+    ],
+)
+def test_bad_trusted_rows_are_named(trusted, message):
+    with pytest.raises(ValueError, match=f"^trusted: {message}"):
+        check_trusted(trusted, LABELS)
+
+
+def test_every_row_trusted_leaves_nothing_to_search():
+    with pytest.raises(ValueError, match=r"^trusted: every row is trusted"):
+        check_trusted([0, 1], classification_labels(np.array(["a", "b"])))
+
+
+def test_groups():
+    assert check_groups(None, 3) is None
+    assert check_groups(["x", "y", "x"], 3).tolist() == ["x", "y", "x"]
+    with pytest.raises(ValueError, match=r"groups: needs one entry for each of the 3 rows, got shape \(2,\)"):
+        check_groups([1, 2], 3)
+    with pytest.raises(ValueError, match="groups: row 1 has none"):
+        check_groups([1.0, np.nan, 2.0], 3)
+
+
+def test_something_must_be_left_to_train_on():
+    check_trained_on(LABELS, np.array([True, False, False, False, False]))
+    with pytest.raises(ValueError, match="y: class 'a' has no labelled row outside the trusted rows"):
+        check_trained_on(LABELS, np.array([True, False, True, False, False]))
+    numbers = regression_labels(np.array([1.0, 2.0, np.nan]))
+    check_trained_on(numbers, np.array([True, False, False]))
+    with pytest.raises(ValueError, match="no row outside the trusted rows has a label"):
+        check_trained_on(numbers, np.array([True, True, False]))
+
+
+class Thing:
+    pass
+
+
+def test_what_fails_leaves_the_object_as_it_was():
+    thing = Thing()
+    thing.old = 1
+
+    def fit(ends):
+        with unchanged_on_failure(thing):
+            thing.old, thing.new = 2, 3
+            if ends is not None:
+                raise ends
+
+    for error in (ValueError, KeyboardInterrupt):
+        with pytest.raises(error):
+            fit(error)
+        assert vars(thing) == {"old": 1}
+    fit(None)
+    assert vars(thing) == {"old": 2, "new": 3}

@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from safegain.learners.names import NAMES, learner_of
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from safegain.estimators.parameters import LEARNERS, learner_of
 from safegain.learners.linear import Linear
 from safegain.learners.module import Module
 from safegain.learners.network import Network
@@ -34,7 +34,7 @@ def test_what_it_stands_for(model, classes, numbers):
 
 
 def test_every_name_is_known():
-    assert [learner_of(name, classifies=True) for name in NAMES] == [Network(), Network(), Linear()]
+    assert [learner_of(name, classifies=True) for name in ("auto", *LEARNERS)] == [Network(), Network(), Linear()]
 
 
 def test_estimators_are_wrapped_for_their_own_task():
