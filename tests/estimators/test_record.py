@@ -49,6 +49,14 @@ def test_a_record_says_what_the_attributes_say(case):
     assert record.fell_back == fitted.safeness_.fell_back == (fitted.model_ is fitted.reference_model_)
     assert record.certificate is fitted.certificate_
     assert record.comparison is fitted.comparison_
+    for name, attribute in {
+        "weight": "sample_weight_",
+        "corrected": "corrected_labels_",
+        "safeness": "safeness_",
+    }.items():
+        assert getattr(record, name) is getattr(fitted, attribute)
+    for name in ("trusted", "held_out", "set_aside", "reference", "history", "n_iter"):
+        assert getattr(record, name) is getattr(fitted, f"{name}_")
     np.testing.assert_array_equal(record.trusted, trusted)
     np.testing.assert_array_equal(record.labels.given, noisy)
     assert not (record.held_out & record.set_aside).any()
