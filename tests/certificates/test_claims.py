@@ -119,3 +119,13 @@ def test_a_fit_refuses_claims_that_it_cannot_test_before_it_begins(estimator, cl
     X, y, trusted = digits()
     with pytest.raises(ValueError, match=message):
         estimator(certificate=claims).fit(X, y, trusted=trusted)
+
+
+def test_measures_of_numbers_are_refused_for_classes_before_anything_is_trained():
+    X, y = np.arange(80.0)[:, None], np.array(["a", "b"] * 40)
+    claims = Claims(measures="squared_error", clip=1.0)
+    with pytest.raises(ValueError, match=r"^measures: squared_error is about numbers; for a classifier take error"):
+        PGSClassifier("linear", certificate=claims).fit(X, y, trusted=np.arange(80) < 60)
+    fitted = PGSClassifier("linear", random_state=0).fit(X, y, trusted=np.arange(80) < 60)
+    with pytest.raises(ValueError, match=r"^measures: squared_error is about numbers"):
+        fitted.certify(X, y, claims)

@@ -96,6 +96,15 @@ class Claims(Settings):
             )
         return filled.with_params(clip=clip) if filled.clip is None and filled._clips else filled
 
+    def for_classes(self) -> Self:
+        """The same claims about a classifier."""
+        if of_numbers := [name for name in self._named if name in NUMBERS]:
+            raise ValueError(
+                f"measures: {of_numbers[0]} is about numbers; for a classifier take {', '.join(CLASSIFICATION)}, or a "
+                "BoundedLoss"
+            )
+        return self
+
     def n_rows(self, n_trusted: int) -> int:
         """How many of the trusted rows are set aside."""
         if self.size is None:
@@ -132,7 +141,7 @@ class Claims(Settings):
         if labels.classes is None:
             self.for_numbers()
             return
-        for loss in self.losses:
+        for loss in self.for_classes().losses:
             self.tolerance_of(loss.range)
 
     @property

@@ -93,7 +93,7 @@ def misplaced(name: str, option: str) -> str:
     for public in package.__all__:  # an owner is known once its module is imported
         getattr(package, public)
     owners = [owner for owner in _OWNERS.get(option, ()) if owner != name]
-    where = f"it is an option of {' and '.join(owners)}" if owners else "nor does any search or learner"
+    where = f"it is an option of {' and '.join(owners)}" if owners else "no search or learner has one of that name"
     return f"{name} takes no option {option!r}; {where}"
 
 

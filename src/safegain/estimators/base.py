@@ -58,9 +58,6 @@ class PGS(Parameters, ABC):
             The group of each row: splits are stratified by it, PerGroup compares on each of them, and
             Claims(per_group=True) makes a claim for each.
         """
-        return self._fit(X, y, trusted, groups)
-
-    def _fit(self, X: Any, y: Any, trusted: Any, groups: Any) -> Self:
         with unchanged_on_failure(self):
             self._validate_params()
             ranks, learner, search = current_ranks(), self._learner, search_of(self.search)

@@ -75,7 +75,7 @@ class PGSClassifier(ClassifierMixin, PGS):
         self.classes_, self.label_distribution_ = record.labels.classes, record.moved
 
     def _claims(self, claims: "Claims", clip: float | None) -> "Claims":
-        return claims
+        return claims.for_classes()
 
     def _usual_clip(self, labels: Labels, trusted: np.ndarray) -> None:
         return None
