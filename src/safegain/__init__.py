@@ -119,8 +119,6 @@ def __getattr__(name: str) -> Any:
         return version("safegain")
     if name not in _HOME:
         raise AttributeError(f"module 'safegain' has no attribute {name!r}")
-    if _HOME[name].startswith(("bilevel", "learners", "search")):
-        import_module("safegain.estimators")  # settings know who else has an option once all of them are defined
     value = getattr(import_module(f"safegain.{_HOME[name]}"), name)
     globals()[name] = value  # found at once the next time
     return value

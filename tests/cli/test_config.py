@@ -1,9 +1,12 @@
+"""Options from a file."""
+
 import os
 
 import pytest
 from typer.testing import CliRunner
 
 from safegain.cli import app
+from safegain.cli.config import absolute
 
 
 def test_a_config_file_gives_options_and_what_is_typed_wins(tmp_path):
@@ -40,3 +43,10 @@ def test_a_config_file_that_is_wrong(tmp_path, line):
     )
     assert ended.exit_code == 2
     assert "run.toml" in ended.output
+
+
+def test_a_file_is_told_from_a_column(tmp_path, monkeypatch):
+    (tmp_path / "right.csv").write_text("a")
+    monkeypatch.chdir(tmp_path)
+    assert absolute("right.csv") == str(tmp_path / "right.csv")
+    assert absolute("right") == "right"

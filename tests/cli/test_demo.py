@@ -4,6 +4,7 @@ import pandas as pd
 from typer.testing import CliRunner
 
 from safegain.cli import app
+from safegain.cli.demo import PARTS
 from tests.command import done
 
 
@@ -12,7 +13,7 @@ def test_the_demo_from_files_to_a_run(tmp_path):
     assert "Certified" in out or "Not certified" in out
     facts = json.loads((tmp_path / "demo" / "run" / "run.json").read_text())
     assert facts["columns"] == {"picture": "image"}
-    assert facts["rows"]["weak"] == 1000
+    assert facts["rows"]["weak"] == PARTS["train"] == 1000
     labels = pd.read_parquet(tmp_path / "demo" / "run" / "labels-1-of-1.parquet")
     assert 250 < (labels["corrected"] != labels["given"]).sum() < 500  # 400 are wrong
     certify = ["certify", tmp_path / "demo" / "run", tmp_path / "demo" / "fresh.csv"]

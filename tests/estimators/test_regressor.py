@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 import torch
 
-from safegain import MultiMeasure
+from safegain import Claims, MultiMeasure
 from safegain.data.labels import regression_labels
 from safegain.data.storage import IN_MEMORY
 from safegain.estimators.regressor import PGSRegressor
@@ -95,6 +95,6 @@ def test_errors_count_up_to_the_range_of_the_trusted_labels():
     assert fitted.record_.clip == np.ptp(noisy[trusted])
     assert fitted.certificate_.entries[0].bound == pytest.approx(np.ptp(noisy[trusted & ~fitted.set_aside_]) ** 2)
     assert fitted.certify(X[:90], noisy[:90]).entries[0].bound == pytest.approx(fitted.record_.clip**2)
-    assert fitted.certify(X[:90], noisy[:90], clip=5.0).entries[0].bound == 25.0
+    assert fitted.certify(X[:90], noisy[:90], Claims(measures="squared_error", clip=5.0)).entries[0].bound == 25.0
     constant = regression_labels(np.full(4, 3.0))
     assert PGSRegressor()._usual_clip(constant, np.ones(4, bool)) == constant.scale > 0

@@ -129,7 +129,7 @@ def test_certificate_in_the_fit(digits):
     assert passed.certificate_.certified
     assert passed.certificate_.n == passed.set_aside_.sum() > 0
     assert not (passed.set_aside_ & passed.held_out_).any()
-    assert passed.certify(Xt, yt, delta=0.1).n == len(yt)
+    assert passed.certify(Xt, yt, 0.1).n == len(yt)
     refused = PGSClassifier(SOFTMAX, certificate=Claims(1e-9, size=100), random_state=0).fit(X, noisy, trusted=trusted)
     assert not refused.certificate_.certified
     assert refused.model_ is refused.reference_model_

@@ -13,6 +13,7 @@ def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
     command += ["--model", "network, recipe={n_steps=100000}"]
     process = subprocess.Popen(start(*command), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (tmp_path / "run" / "request.json").exists():
+        assert process.poll() is None  # it has not ended by itself
         time.sleep(0.05)
     process.kill()
     process.wait()

@@ -10,6 +10,7 @@ from safegain.learners.linear import Linear
 from safegain.learners.module import Module
 from safegain.learners.network import Network
 from safegain.learners.wrapped import Wrapped
+from safegain.search.trainers import trained_model
 from tests.learners.parts import parts_of
 
 MODULE = Module(torch.nn.Linear(4, 3))
@@ -44,7 +45,7 @@ def test_a_setup_makes_models_that_answer_in_the_users_units(learner):
     setup = learner.setup(parts)
     assert setup.alpha == ALPHA
     theta = setup.model.init(torch.Generator().manual_seed(0))
-    trained = setup.trained(theta, parts)
+    trained = trained_model(setup, theta, parts)
     assert trained.classes is parts.classes
     z = setup.model.outputs(theta, setup.inputs.rows(parts.weak.X))
     np.testing.assert_allclose(trained.outputs(parts.weak.X), z)
@@ -54,4 +55,4 @@ def test_a_setup_makes_models_that_answer_in_the_users_units(learner):
     setup = learner.setup(numbers)
     theta = setup.model.init(torch.Generator().manual_seed(0))
     z = setup.model.outputs(theta, setup.inputs.rows(numbers.weak.X))
-    np.testing.assert_allclose(setup.trained(theta, numbers).predict(numbers.weak.X), 2 * z[:, 0] + 3)
+    np.testing.assert_allclose(trained_model(setup, theta, numbers).predict(numbers.weak.X), 2 * z[:, 0] + 3)

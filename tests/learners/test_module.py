@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from safegain.learners.module import Module
+from safegain.search.trainers import trained_model
 from tests.learners.parts import parts_of
 
 
@@ -44,5 +45,5 @@ def test_a_module_that_does_not_fit_is_named(module, n_classes, message):
 
 def test_one_logit_will_do_for_two_classes():
     setup = Module(torch.nn.Linear(4, 1)).setup(parts_of(2))
-    trained = setup.trained(setup.model.init(torch.Generator()), parts_of(2))
+    trained = trained_model(setup, setup.model.init(torch.Generator()), parts_of(2))
     assert trained.predict_proba(np.ones((3, 4))).shape == (3, 2)

@@ -9,6 +9,7 @@ import torch
 from safegain.learners import trained as trained_models
 from safegain.learners.linear import Linear
 from safegain.learners.network import Network
+from safegain.search.trainers import trained_model
 from tests.learners.parts import parts_of
 
 
@@ -16,7 +17,7 @@ def made(learner, n_classes):
     parts = parts_of(n_classes)
     setup = learner.setup(parts)
     theta = torch.randn(setup.model.n_parameters, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    return setup.trained(theta, parts), parts.weak.X
+    return trained_model(setup, theta, parts), parts.weak.X
 
 
 @pytest.mark.parametrize("n_classes", [None, 3])

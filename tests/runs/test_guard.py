@@ -15,6 +15,7 @@ from safegain.cli.talk import Talk
 from safegain.cli.use import run_predict
 from safegain.report import report_html
 from safegain.runs import RunError, open_run
+from safegain.runs.guard import distrusting
 from safegain.runs.loading import load
 
 
@@ -223,3 +224,12 @@ def test_arrays_of_other_shapes_and_types_are_damage(saved, tmp_path, kind):
             looked_at(folder, X, reported=False)
         path.write_bytes(safetensors.save({key: each for key, each in arrays.items() if key != name}))
         assert looked_at(folder, X, reported=False) is not None
+
+
+def test_whatever_goes_wrong_is_one_line_about_two_files(tmp_path):
+    words = r"m: is damaged \(or does not go with f: KeyError: 'a'\); fit again$"
+    with pytest.raises(RunError, match=words) as caught, distrusting(tmp_path / "m", "f"):
+        {}["a"]
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(RunError, match=r"^as it was$"), distrusting(tmp_path / "m", "f"):
+        raise RunError("as it was")

@@ -37,7 +37,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def safegain(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_version)
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
     ] = False,
 ) -> None:
     """Learn from labels that you cannot trust.
