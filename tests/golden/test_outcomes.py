@@ -8,9 +8,11 @@ up to 7e-16, and 2.4e-7 in single precision). On other machines they are close.
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from tests.data.test_ranks import finish, start
 from tests.golden.cases import CASES, digest, machine, outcome, summary
 
 RECORDED = json.loads((Path(__file__).parent / "outcomes.json").read_text())
@@ -36,3 +38,11 @@ def test_a_fit_ends_as_it_did(name):
         assert summary(array) == pytest.approx(recorded["summary"], rel=0.05, abs=0.05), part
         if HERE:
             assert digest(array) == recorded["digest"], part
+
+
+@pytest.mark.skipif(not HERE, reason="recorded on another machine; tests/data/test_ranks.py compares with one process")
+def test_two_processes_end_as_they_did(tmp_path):
+    finish(start(tmp_path, 2, "softmax", "ridge"))
+    for name, recorded in RECORDED["ranks"].items():
+        with np.load(tmp_path / f"{name}.npz") as found:
+            assert {part: digest(found[part]) for part in recorded} == recorded, name
