@@ -140,7 +140,7 @@ WRONG = {
         ("network, n_steps=5", "Network takes no option 'n_steps'; it is an option of Descent and Recipe"),
         ("linear, n_hidden=5", "Linear takes no option 'n_hidden'; it is an option of Network"),
         ("linear, recipe={n_steps=5}", "Linear takes no option 'recipe'; it is an option of Network"),
-        ("network, colour=5", "Network takes no option 'colour'; nor does"),
+        ("network, colour=5", "Network takes no option 'colour'; no search or learner has one"),
         ("network, n_hidden=0", "n_hidden must be a whole number of at least 1, got 0"),
         ("network, n_hidden=many", "n_hidden must be a whole number of at least 1, got 'many'"),
         ("network, scaling=[1]", "scaling must be one of"),

@@ -21,7 +21,7 @@ Positive = Annotated[float, Meta(gt=0)]
 Label = str | bool | Whole | float
 
 Task = Literal["classes", "numbers"]
-Model = Literal["raw", "raw+trusted", "trusted", "new"]
+Model = Literal[Reference, "new"]
 MODELS: tuple[Model, ...] = get_args(Model)  # of a comparison, by number
 
 

@@ -148,7 +148,9 @@ class _Road:
         """`best` is None after a fall back."""
         trainer, parts = self.crew.trainer, self.problem.parts
         models = {name: each for name, each in trained.items() if name != NEW}
-        models[kept] = trainer.handed_over(models[kept], self.rows.reference(kept, held_out=True))
+        with_held_out = self.rows.reference(kept, held_out=True)
+        if len(with_held_out) > len(self.rows.reference(kept)):
+            models[kept] = trainer.handed_over(models[kept], with_held_out)
         reference = self._as_given(models[kept])
         rows = len(parts.search) + torch.arange(parts.n_held_out if scores else 0)
         wrong = None if parts.classes is None else {name: score.wrong for name, score in scores.items()}
