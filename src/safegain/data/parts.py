@@ -48,6 +48,11 @@ class Parts:
         return self.weak.y >= 0 if self.classes is not None else ~torch.isnan(self.weak.y)
 
     @property
+    def trusted_has_all_classes(self) -> bool:
+        """Whether a model could learn every class from the search rows alone; numbers have none to miss."""
+        return self.classes is None or len(self.search.y.unique()) == len(self.classes)
+
+    @property
     def trusted(self) -> list[Part]:
         return [self.search] if self.held_out is None else [self.search, self.held_out]
 

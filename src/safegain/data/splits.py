@@ -143,6 +143,9 @@ def check_groups(groups: Any, n: int) -> np.ndarray | None:
     missing = np.flatnonzero(pd.isna(groups))
     if len(missing):
         raise ValueError(f"groups: row {missing[0]} has none; give every row a group, for example 'unknown'")
+    kinds = {type(group).__name__ for group in groups.tolist()}
+    if groups.dtype == object and len(kinds) > 1:
+        raise ValueError(f"groups: are of several types, {', '.join(sorted(kinds))}; use one, for example as text")
     return groups
 
 

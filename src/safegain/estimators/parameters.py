@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LEARNERS: dict[str, Learner] = {"network": Network(), "linear": Linear()}
 SEARCHES = {"auto": "Auto", "free": "Free", "structured": "Structured"}  # found in modules of their names
-_OBJECTS = ("model", "search", "certificate")  # arguments that hold settings
+_OBJECTS = ("model", "search", "safeness", "certificate")  # arguments that hold settings
 
 
 class Parameters(BaseEstimator):
@@ -96,6 +96,8 @@ class Parameters(BaseEstimator):
             return search_of(self.search)
         if name == "certificate":
             return claims_of(0.05 if self.certificate is None else self.certificate)
+        if name == "safeness":
+            return self.safeness
         return self.model if hasattr(self.model, "set_params") else self._learner
 
     @property

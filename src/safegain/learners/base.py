@@ -8,8 +8,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from safegain.bilevel.models import Model
 from safegain.bilevel.solvers import Solver
 from safegain.data.inputs import Inputs
@@ -30,10 +28,6 @@ class Learner(Settings, ABC):
     @abstractmethod
     def check_task(self, *, classifies: bool) -> None:
         """A ValueError where the learner is for the other task."""
-
-    def seeded(self, random: np.random.RandomState) -> "Learner":
-        """The learner with its own randomness settled; most have none of their own."""
-        return self
 
 
 class Differentiable(Learner):

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from safegain.data.any_rows import AnyRows
@@ -45,16 +46,28 @@ class Wrapped(Learner):
             wanted, other = ("classifier", "PGSRegressor") if classifies else ("regressor", "PGSClassifier")
             raise ValueError(f"model: must be a {wanted}, got {self.estimator!r}; {other} takes the others")
 
+        if get_tags(self.estimator).input_tags.pairwise:
+            raise ValueError(
+                f"model: {self.estimator!r} takes distances or kernels between rows, and this draws rows; give it a "
+                "kernel or metric that it computes itself"
+            )
+
     @property
     def gives_probabilities(self) -> bool:  # type: ignore[override]
         return hasattr(self.estimator, "predict_proba")
 
     def seeded(self, random: np.random.RandomState) -> "Wrapped":
         """A copy in which every random_state=None is a number: all that is trained starts from the same one."""
-        params = self.estimator.get_params()
-        names = [name for name in sorted(params) if name.split("__")[-1] == "random_state" and params[name] is None]
-        made = clone(self.estimator).set_params(**{name: random.randint(2**31) for name in names})
-        return Wrapped(made, self.features)
+        features = self.features
+        if hasattr(features, "get_params"):
+            features = _seeded(features, random)
+        return Wrapped(_seeded(self.estimator, random), features)
+
+
+def _seeded(estimator: Any, random: np.random.RandomState) -> Any:
+    params = estimator.get_params()
+    names = [name for name in sorted(params) if name.split("__")[-1] == "random_state" and params[name] is None]
+    return clone(estimator).set_params(**{name: random.randint(2**31) for name in names})
 
 
 @dataclass(frozen=True)

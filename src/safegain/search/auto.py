@@ -19,8 +19,8 @@ class Auto(Search):
 
     Parameters
     ----------
-    held_out : share of the trusted rows kept to compare models on. With fewer than 20 of them there is no contest, and
-        the reference is handed back.
+    held_out : share of the trusted rows kept to compare models on. With fewer than 20 on either side there is no
+        contest, and the reference is handed back. Linear models of numbers are cross-validated on all of them instead.
     """
 
     held_out: float = 0.5

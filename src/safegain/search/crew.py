@@ -99,4 +99,7 @@ def _stages(problem: Problem, trainer: Trainer, head: type[Head], generator: tor
 
 
 def _rivals(problem: Problem) -> tuple[str, ...]:
-    return REFERENCES if problem.reference == BEST else (problem.reference,)
+    """Trusted rows that lack a class also lack it where models are compared: a model that never says it would win."""
+    if problem.reference != BEST:
+        return (problem.reference,)
+    return REFERENCES if problem.parts.trusted_has_all_classes else REFERENCES[:2]

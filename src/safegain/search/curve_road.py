@@ -71,6 +71,9 @@ def curve_road(problem: Problem) -> Outcome:
     parts, random, learner = problem.parts, problem.random, problem.learner
     assert isinstance(learner, Differentiable)
     setup = learner.setup(parts)
+    upper = None
+    if problem.safeness is not None:  # it may ask for what the rows do not have
+        upper = judges(parts, setup.model, setup.inputs, problem.safeness, random)
     generator = torch.Generator().manual_seed(random.randint(2**31))
     stack = stack_rows(parts, setup, random, generator)
     engine = make_engine("auto", setup.model, stack.solver)
@@ -109,9 +112,8 @@ def curve_road(problem: Problem) -> Outcome:
     report = _report(refits, doubted, name, new, floor if refits else standings[name], parts.unit, len(history))
     comparison = Comparison(compared, dict(named))
     outcome = Outcome(best, reference, name, models, report, comparison, history, len(history))
-    if problem.safeness is None or not refits:
+    if upper is None or not refits:
         return outcome
-    upper = judges(parts, setup.model, setup.inputs, problem.safeness, random)
     thetas = (references[name], theta)
     old_losses, new_losses = ((upper.losses(each) * upper.units).tolist() for each in thetas)
     margins = tuple(map(SetMargin.between, upper.names, old_losses, new_losses))

@@ -13,7 +13,6 @@ from safegain.data.stages import Stages
 from safegain.learners.training_set import TrainingSet, from_distributions
 from safegain.learners.wrapped import TrainedEstimator, Wrapped, fit_estimator, weight_parameter
 from safegain.search.contest import Score
-from safegain.search.references import REFERENCES
 from safegain.search.trainers import Trained, Trainer, Training
 
 SMOOTHING = 0.01  # of class probabilities before their logarithm: trees may give 0 to the class that it is
@@ -60,11 +59,10 @@ class EstimatorTrainer(Trainer):
 
     def references(self, rivals: tuple[str, ...]) -> tuple[str, ...]:
         """The rivals alone; trusted rows of one class cannot be trained on by themselves."""
-        if self.parts.classes is None or len(self.parts.search.y.unique()) > 1 or "trusted" not in rivals:
-            return rivals
-        if rivals == ("trusted",):
+        one_class = self.parts.classes is not None and len(self.parts.search.y.unique()) == 1
+        if one_class and "trusted" in rivals:
             raise ValueError("reference: the trusted rows are of one class, so no model can be trained on them alone")
-        return tuple(name for name in REFERENCES if name != "trusted")
+        return rivals
 
     def on_labels(self, rows: Tensor, stop_on: Tensor) -> TrainedEstimator:
         return self._trained(TrainingSet(rows.numpy(), self.labels[rows.numpy()]))

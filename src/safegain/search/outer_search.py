@@ -29,7 +29,7 @@ from safegain.search.iterates import IterateJudge, iterate_report, ruling, train
 from safegain.search.judges import judges
 from safegain.search.outcome import Choice, Outcome
 from safegain.search.problem import Problem
-from safegain.search.references import NEW
+from safegain.search.references import BEST, NEW
 from safegain.search.trainers import trained_model
 
 
@@ -120,6 +120,8 @@ class OuterSearch(Search):
         references = {"raw": start.raw.theta}
         if problem.reference != "raw":
             references |= trained_references(parts, setup, start.lower, start.solver, theta)
+            if problem.reference == BEST and not parts.trusted_has_all_classes:
+                del references["trusted"]  # on trusted rows without a class, who never says it looks best
         last = ending.theta if selection.best is raw else selection.best.theta
         assert last is not None
         comparison = judge.comparison({**references, NEW: last})

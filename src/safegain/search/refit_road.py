@@ -32,7 +32,7 @@ from safegain.search.contest import (
 )
 from safegain.search.crew import Crew
 from safegain.search.heads import Arrangement, numbers
-from safegain.search.judges import held_out_judges
+from safegain.search.judges import held_out_judges, judges
 from safegain.search.outcome import Choice, Comparison, Outcome
 from safegain.search.problem import Problem
 from safegain.search.references import BEST, NEW, SAFE_CHOICE
@@ -44,14 +44,15 @@ SHARE = 0.3  # of the evidence in class probabilities, before the held-out rows 
 def refit_road(problem: Problem, held_out: float) -> Outcome:
     """`held_out` is the share of trusted rows that judges, for a head that splits them itself."""
     began = time.perf_counter()
-    road = _Road(problem, Crew.of(problem))
-    if min(problem.parts.n_held_out, len(problem.parts.search)) < ENOUGH:
-        return road.too_few()
+    road, parts, safeness = _Road(problem, Crew.of(problem)), problem.parts, problem.safeness
+    trainer, rows, upper = road.crew.trainer, road.rows, None
+    enough = min(parts.n_held_out, len(parts.search)) >= ENOUGH
     # Before anything is learned: the definition may ask for what the rows do not have.
-    upper = None
-    trainer, rows, safeness = road.crew.trainer, road.rows, problem.safeness
     if safeness is not None:
-        upper = held_out_judges(problem.parts, trainer.model, trainer.inputs, safeness, problem.random)
+        bound = held_out_judges if enough else judges
+        upper = bound(parts, trainer.model, trainer.inputs, safeness, problem.random)
+    if not enough:
+        return road.too_few()
     names = trainer.references(road.crew.rivals)
     trained = {name: road.reference(name) for name in names}
     held = numbers(rows.held_out)
@@ -121,8 +122,12 @@ class _Road:
         kept = SAFE_CHOICE if self.problem.reference == BEST else self.problem.reference
         names = self.crew.trainer.references((kept,))
         trained = {name: self.reference(name) for name in names}
-        n = len(self.problem.parts.search) + self.problem.parts.n_held_out
-        return self.fall_back(f"{n} trusted rows are too few to compare models on some of them", kept, trained, {})
+        n_search, n_held_out = len(self.problem.parts.search), self.problem.parts.n_held_out
+        reason = f"{n_search + n_held_out} trusted rows are too few to compare models on some of them"
+        if n_search + n_held_out >= 2 * ENOUGH:
+            kept_back = f"held_out leaves {n_search} trusted rows to learn from and {n_held_out} to compare on"
+            reason = f"{kept_back}, and either takes {ENOUGH}"
+        return self.fall_back(reason, kept, trained, {})
 
     def fall_back(
         self,
