@@ -31,6 +31,15 @@ def test_a_model_of_the_trusted_rows_alone_is_no_reference_where_they_lack_a_cla
     assert fitted.score(X, y) > 0.6  # who only ever says the first class has about half
 
 
+def test_a_rare_class_may_be_missing(one_sided):
+    """Few rows drawn at random miss classes too; the model of the trusted rows alone is still in the contest."""
+    X, y, _ = one_sided
+    labels = np.where(np.arange(400) % 8 == 0, 2, y)  # an eighth of the rows
+    trusted = np.isin(np.arange(400), np.flatnonzero(labels < 2)[:120])
+    fitted = PGSClassifier("linear", random_state=0).fit(X, labels, trusted=trusted)
+    assert "trusted" in fitted.references_
+
+
 def test_who_asks_for_that_reference_gets_it(one_sided):
     X, y, trusted = one_sided
     assert (

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -48,8 +49,11 @@ def test_open_seeds_are_settled_in_a_copy():
     bag = Wrapped(BaggingClassifier(DecisionTreeClassifier())).seeded(np.random.RandomState(0)).estimator
     assert bag.random_state != bag.estimator.random_state
     assert isinstance(bag.estimator.random_state, int)
-    scaler = StandardScaler()
-    assert Wrapped(forest, scaler).seeded(np.random.RandomState(0)).features is scaler
+    project = GaussianRandomProjection(2)
+    features = Wrapped(forest, project).seeded(np.random.RandomState(0)).features
+    assert isinstance(features.random_state, int)
+    assert project.random_state is None
+    assert Wrapped(forest, np.log1p).seeded(np.random.RandomState(0)).features is np.log1p
 
 
 def test_tasks_and_probabilities():

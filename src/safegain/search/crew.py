@@ -99,7 +99,7 @@ def _stages(problem: Problem, trainer: Trainer, head: type[Head], generator: tor
 
 
 def _rivals(problem: Problem) -> tuple[str, ...]:
-    """Trusted rows that lack a class also lack it where models are compared: a model that never says it would win."""
+    """Trusted rows that lack classes also lack them where models are compared: who never says these would win."""
     if problem.reference != BEST:
         return (problem.reference,)
-    return REFERENCES if problem.parts.trusted_has_all_classes else REFERENCES[:2]
+    return REFERENCES[:2] if problem.parts.trusted_is_one_sided else REFERENCES

@@ -120,8 +120,8 @@ class OuterSearch(Search):
         references = {"raw": start.raw.theta}
         if problem.reference != "raw":
             references |= trained_references(parts, setup, start.lower, start.solver, theta)
-            if problem.reference == BEST and not parts.trusted_has_all_classes:
-                del references["trusted"]  # on trusted rows without a class, who never says it looks best
+            if problem.reference == BEST and parts.trusted_is_one_sided:
+                del references["trusted"]  # on trusted rows without some classes, who never says these looks best
         last = ending.theta if selection.best is raw else selection.best.theta
         assert last is not None
         comparison = judge.comparison({**references, NEW: last})
