@@ -23,7 +23,7 @@ from safegain.evidence.classes import (
     find_evidence,
     most_likely_transition,
 )
-from safegain.evidence.kernel import Kernel, KernelRidge, KernelRidgeInBlocks
+from safegain.learners.kernel import Kernel, KernelRidge, KernelRidgeInBlocks
 from safegain.learners.recipe import posterior
 from tests.evidence.samples import blobs, made, pair_noise, uniform_noise
 

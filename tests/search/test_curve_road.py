@@ -273,7 +273,7 @@ def test_many_rows_are_read_where_they_are(monkeypatch):
     rows = np.arange(360)
     X, y, trusted = X[:360], y[:360], (rows >= 120) & (rows % 4 == 0)
     whole = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
-    monkeypatch.setattr(safegain.evidence.kernel, "MOST_KEPT", 100)
+    monkeypatch.setattr(safegain.learners.kernel, "MOST_KEPT", 100)
     joined, plain = [], safegain.evidence.residuals.join_rows
     monkeypatch.setattr(
         safegain.evidence.residuals, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1]

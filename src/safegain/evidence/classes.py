@@ -21,7 +21,7 @@ from torch import Tensor
 
 from safegain.data.inputs import Rows
 from safegain.data.labels import ClassLabels, one_hot
-from safegain.evidence.kernel import (
+from safegain.learners.kernel import (
     BLOCK_ROWS,
     MOST_FITTED,
     MOST_KEPT,

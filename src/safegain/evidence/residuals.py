@@ -18,7 +18,7 @@ from safegain.bilevel.solvers import Solver
 from safegain.data.checkpoint import Tensors
 from safegain.data.inputs import Rows, join_rows
 from safegain.data.parts import Parts
-from safegain.evidence.kernel import many_rows
+from safegain.learners.kernel import many_rows
 from safegain.learners.base import Setup
 
 FOLDS = 3  # of all rows, for the residuals

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from safegain.data.settings import check, is_share, setting
-from safegain.evidence.kernel import many_rows
+from safegain.learners.kernel import many_rows
 from safegain.learners.base import Differentiable, Learner
 from safegain.search.base import Search
 from safegain.search.outcome import Outcome

@@ -10,7 +10,7 @@ from safegain.data.inputs import Rows, join_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.parts import Parts
 from safegain.data.stages import Stages
-from safegain.evidence.kernel import many_rows
+from safegain.learners.kernel import many_rows
 from safegain.evidence.numeric_rows import numeric_rows
 from safegain.learners.base import Differentiable
 from safegain.learners.network import Network

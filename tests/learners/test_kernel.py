@@ -7,9 +7,9 @@ import torch
 from sklearn import kernel_ridge
 from sklearn.metrics.pairwise import rbf_kernel
 
-import safegain.evidence.kernel
+import safegain.learners.kernel
 from safegain.data.rows import ArrayRows
-from safegain.evidence.kernel import (
+from safegain.learners.kernel import (
     MOST_FITTED,
     MOST_KEPT,
     MOST_LANDMARKS,
@@ -101,7 +101,7 @@ def test_rows_that_are_all_alike():
 @pytest.mark.parametrize("kind", ["array", "sparse", "source"])
 def test_features_that_are_not_kept_are_made_again(monkeypatch, kind):
     """Blocks of 16 rows, of some of the rows and not in their order, against the features of all of them at once."""
-    monkeypatch.setattr(safegain.evidence.kernel, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(safegain.learners.kernel, "BLOCK_ROWS", 16)
     X = np.random.RandomState(0).randn(90, 3)
     rows = kernel_rows({"array": X, "sparse": scipy.sparse.csr_array(X), "source": ArrayRows(X)}[kind])
     numbers, fitted = np.random.RandomState(1).permutation(90)[:70], torch.arange(70) % 7 != 0
