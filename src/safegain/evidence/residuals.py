@@ -18,8 +18,8 @@ from safegain.bilevel.solvers import Solver
 from safegain.data.checkpoint import Tensors
 from safegain.data.inputs import Rows, join_rows
 from safegain.data.parts import Parts
-from safegain.learners.kernel import many_rows
 from safegain.learners.base import Setup
+from safegain.learners.kernel import many_rows
 
 FOLDS = 3  # of all rows, for the residuals
 ROUNDS = 3  # of reweighting, at most

@@ -10,9 +10,9 @@ from safegain.data.inputs import Rows, join_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.parts import Parts
 from safegain.data.stages import Stages
-from safegain.learners.kernel import many_rows
 from safegain.evidence.numeric_rows import numeric_rows
 from safegain.learners.base import Differentiable
+from safegain.learners.kernel import many_rows
 from safegain.learners.network import Network
 from safegain.learners.recipe import RECIPE
 from safegain.learners.wrapped import Wrapped
