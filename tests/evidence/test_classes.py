@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import approx_fprime, minimize
-from scipy.special import log_softmax
+from scipy.optimize import minimize
 from torch.nn.functional import cross_entropy
 
 import safegain.evidence.classes
@@ -15,17 +14,16 @@ from safegain.data.labels import ClassLabels
 from safegain.evidence.classes import (
     PENALTIES,
     Basis,
-    Calibration,
     Evidence,
     Features,
-    calibrate,
     choose_features,
     find_evidence,
     most_likely_transition,
 )
+from safegain.learners.calibration import Calibration, calibrate
 from safegain.learners.kernel import Kernel, KernelRidge, KernelRidgeInBlocks
 from safegain.learners.recipe import posterior
-from tests.evidence.samples import blobs, made, pair_noise, uniform_noise
+from tests.evidence.samples import blobs, pair_noise, uniform_noise
 
 
 def test_evidence_corrects_the_labels():
@@ -154,28 +152,6 @@ def test_what_a_checkpoint_keeps_comes_back():
     assert back.width == basis.width
     np.testing.assert_array_equal(back.landmarks, basis.landmarks)
     np.testing.assert_array_equal(back.fitted, basis.fitted)
-
-
-@pytest.mark.parametrize(("n", "signal"), [(40, 1.5), (40, -1.5), (6, 30.0)])
-def test_calibration_reaches_its_optimum(n, signal):
-    y = torch.from_numpy(np.random.RandomState(0).randint(3, size=n))
-    scores = (made((n, 3), seed=1) + signal * torch.eye(3, dtype=torch.float64)[y]).float()
-    found = calibrate(scores, y)
-    Z, smooth = scores.double().numpy(), (n + 1) / (n + 2) * np.eye(3)[y] + 1 / (n + 2) / 3
-
-    def objective(v):
-        return -(smooth * log_softmax(v[0] * Z + v[1:], axis=1)).sum() / n + v[1:] @ v[1:] / (2 * n)
-
-    at = np.array([found.scale, *found.bias])
-    slope = approx_fprime(at, objective, 1e-7)
-    assert np.abs(slope[1:]).max() < 1e-3
-    assert abs(slope[0]) < 1e-3 or (found.scale == 0 and slope[0] > 0)  # scores that mislead are not turned round
-    assert (found.scale == 0) == (signal < 0)
-    oracle = min(minimize(objective, [s, 0, 0, 0], bounds=[(0, None)] + [(None, None)] * 3).fun for s in (0.1, 1.0))
-    assert objective(at) <= oracle + 1e-5
-    assert found.loss == pytest.approx(float(cross_entropy(found.scale * scores + found.bias, y)), abs=1e-5)
-    np.testing.assert_allclose(found(scores).exp().sum(dim=1), 1, atol=1e-6)
-    assert float(found(scores).exp().max()) < 0.97 or n > 6  # a few rows that are all right make no other certain
 
 
 @pytest.mark.parametrize("T", [uniform_noise(3, 0.4), pair_noise(3, 0.4)], ids=["uniform", "pair"])
