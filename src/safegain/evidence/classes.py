@@ -184,7 +184,7 @@ def _rounds(head: Ridge, known: ClassLabels, calibrating: Tensor) -> Iterator[_R
         fit, penalty = min(fits, key=lambda pair: pair[0].loss)
         log_p = fit(head.leave_one_out(Y, moment, penalty))
         del Y, Q  # of many rows and classes, such tensors add up
-        transition = most_likely_transition(log_p[weak].exp_(), y[weak])
+        transition = most_likely_transition(log_p[weak].exp_(), y[weak], known.pairs)
         Q = torch.where(known.trusted[:, None], given, posterior(log_p, transition, y))
         yield _Round(Evidence(log_p, transition, Q, fit.loss), moment, penalty, fit)
 
@@ -224,16 +224,18 @@ def calibrate(scores: Tensor, y: Tensor) -> Calibration:
     return Calibration(float(found[0]), torch.from_numpy(found[1:]).float(), -float((hit * log_p).sum()) / n)
 
 
-def most_likely_transition(p: Tensor, y: Tensor) -> Tensor:
-    """argmax over T of sum_i log sum_j p_ij T[j, y_i], rows of T on the simplex: concave, so EM finds it.
+def most_likely_transition(p: Tensor, y: Tensor, pairs: Tensor | None = None) -> Tensor:
+    """argmax over T of sum_i log sum_j p_ij T[j, y_i] + sum_jl pairs_jl log T[j, l], rows of T on the simplex.
 
-    One made-up row of each class, spread over all labels, keeps logarithms finite.
+    It is concave, so EM finds it. `pairs` are rows of known class and label, which EM need not share out. One made-up
+    row of each class, spread over all labels, keeps logarithms finite.
     """
     k = p.shape[1]
+    known = 1 / k if pairs is None else pairs + 1 / k
     T = torch.full((k, k), 0.5 / k) + 0.5 * torch.eye(k)
     for _ in range(EM_STEPS):
         share = T.T[y].mul_(p)
         share /= share.sum(dim=1, keepdim=True)
-        counts = torch.zeros(k, k).index_add_(0, y, share).T + 1 / k
+        counts = torch.zeros(k, k).index_add_(0, y, share).T + known
         T = counts / counts.sum(dim=1, keepdim=True)
     return T
