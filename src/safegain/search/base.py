@@ -34,9 +34,9 @@ class Search(Settings, ABC):
             )
         return rows
 
+    @abstractmethod
     def masks(self, masks: Masks) -> Masks:
         """The rows as the search has them: the parts of its problem are made of these."""
-        return masks
 
     def check_weight(self, learner: Learner) -> None:
         """A ValueError where the search, or the learner in it, can do nothing with row weights of the user's."""
