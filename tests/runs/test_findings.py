@@ -65,7 +65,8 @@ def test_facts_of_a_comparison_are_those_of_its_rows(tmp_path):
     assert run.facts.seconds == 1.5
     assert run.facts.files == files
     assert run.labels["group"].tolist() == run.labels["id"].tolist() == groups.tolist()
-    assert run.facts.rows == Rows(all=200, weak=100, trusted=100, held_out=len(numbers), set_aside=0, unlabelled=0)
+    n = len(numbers)
+    assert run.facts.rows == Rows(all=200, weak=100, trusted=100, held_out=n, set_aside=0, unlabelled=0, sample=100)
 
 
 def test_numbers_that_json_does_not_know_are_null_to_readers_and_come_back_to_the_estimator(tmp_path):

@@ -1,6 +1,8 @@
 """The constructor arguments of both estimators: from what a user writes to learners, searches and claims."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from numbers import Real
@@ -156,3 +158,15 @@ def claims_of(certificate: "float | Claims") -> "Claims":
     if isinstance(certificate, Settings) and not isinstance(certificate, Claims):
         raise ValueError(f"certificate: must be a level such as 0.05, or Claims(...), got {certificate!r}")
     return Claims.at(certificate)
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """A fit that fails leaves the estimator as it was."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise

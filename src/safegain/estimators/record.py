@@ -20,6 +20,7 @@ class Record:
 
     labels: Labels
     trusted: np.ndarray  # (n,) bool
+    sample: np.ndarray  # (n,) bool: trusted rows that are a random sample
     held_out: np.ndarray  # (n,) bool: trusted rows that only ranked candidates
     set_aside: np.ndarray  # (n,) bool: trusted rows that only the certificate saw
     weight: np.ndarray  # (n,)
@@ -34,6 +35,14 @@ class Record:
     history: list[dict[str, Any]]
     n_iter: int
     clip: float | None  # the largest error that counts in a certificate of numbers
+
+    @property
+    def given(self) -> np.ndarray:
+        """Labels as they were given, of checked rows too: class numbers with -1, or numbers with NaN  # (n,)"""
+        labels = self.labels
+        if labels.before is not None:
+            return labels.before
+        return labels.given if labels.codes is None else labels.codes
 
     @property
     def fell_back(self) -> bool:

@@ -30,6 +30,7 @@ class Learner(Settings, ABC):
     takes_gaps: ClassVar[bool] = False  # NaN in rows of numbers
     standardises: ClassVar[bool] = True  # numbers are brought to mean 0 and standard deviation 1 for it
     gives_probabilities: bool = True  # of a classifier
+    takes_weight: bool = True  # row weights, in training
 
     @abstractmethod
     def check_task(self, *, classifies: bool) -> None:

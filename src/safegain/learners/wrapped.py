@@ -56,6 +56,10 @@ class Wrapped(Learner):
     def gives_probabilities(self) -> bool:  # type: ignore[override]
         return hasattr(self.estimator, "predict_proba")
 
+    @property
+    def takes_weight(self) -> bool:  # type: ignore[override]
+        return weight_parameter(self.estimator) is not None
+
     def seeded(self, random: np.random.RandomState) -> "Wrapped":
         """A copy in which every random_state=None is a number: all that is trained starts from the same one."""
         features = self.features

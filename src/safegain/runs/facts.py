@@ -70,6 +70,7 @@ class Rows(Struct, frozen=True):
     held_out: Annotated[Count, told("trusted, kept to compare models")]
     set_aside: Annotated[Count, told("trusted, kept for the certificate")]
     unlabelled: Count
+    sample: Annotated[Count | None, told("trusted, and a random sample; null in runs of earlier versions")] = None
 
 
 class Files(Struct, frozen=True):
@@ -122,6 +123,29 @@ class Part(Struct, frozen=True):
     n: Count
     reference: float
     new: float
+
+
+class CheckedClass(Struct, frozen=True):
+    """Checked rows that were given one label."""
+
+    name: Label
+    n: Count
+    wrong: Annotated[Count, told("their right label is another one")]
+
+
+class Checked(Struct, frozen=True):
+    """What the check of labels found, of rows whose label before it is known.
+
+    `n`, `wrong` and `by_class` are about a random sample; `others` and `others_wrong` about rows that were chosen.
+    """
+
+    n: Count
+    wrong: Annotated[Count, told("the right label is another one")]
+    by_class: Annotated[list[CheckedClass] | None, told("by the label as given, most rows first; null for numbers")] = (
+        None
+    )
+    others: Annotated[Count, told("checked rows outside the random sample")] = 0
+    others_wrong: Count = 0
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -192,6 +216,9 @@ class Fitted(Struct, frozen=True, kw_only=True):
     label_mean: Annotated[float, told("how numbers were standardised")]
     label_scale: float
     clip: Annotated[float | None, told("the largest error that counts in a certificate of numbers")] = None
+    given_before_check: Annotated[
+        bool, told("of trusted rows the labels table has in `given` what was there before the check")
+    ] = False
     n_iter: Whole
     reference: Reference
     model: Architecture
@@ -226,5 +253,6 @@ class Facts(Struct, frozen=True, kw_only=True):
     by_class: list[Part] | None = None
     by_group: list[Part] | None = None
     history: list[Record] | None = None
+    checked: Annotated[Checked | None, told("null where labels before a check are not known")] = None
     n_suspicious: Annotated[Count | None, told("weak rows with `suspicion` > 0.5: more likely wrong than right")] = None
     seed: Whole | None = None

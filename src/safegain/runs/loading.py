@@ -78,6 +78,7 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
     record = Record(
         labels=labels,
         trusted=learned.trusted,
+        sample=learned.sample,
         held_out=learned.held_out,
         set_aside=learned.set_aside,
         weight=learned.weight,
@@ -130,16 +131,21 @@ def _made(found: dict[str, Any], kind: type) -> Any:
 
 
 def _labels(learned: Learned, classes: np.ndarray | None, fitted: Fitted) -> Labels:
+    """Of a checked row the table has what was given; what is right is its corrected label."""
     mean, scale = fitted.label_mean, fitted.label_scale
-    if learned.codes is None or classes is None:
-        assert learned.given is not None
-        return Labels(learned.given, None, ~np.isnan(learned.given), None, mean, scale)
-    labelled = learned.codes >= 0
+    before = learned.given if classes is None else learned.codes
+    assert before is not None
+    codes = np.where(learned.trusted, learned.corrected, before) if fitted.given_before_check else before
+    if not fitted.given_before_check:
+        before = None
+    if classes is None:
+        return Labels(codes, None, ~np.isnan(codes), None, mean, scale, before=before)
+    labelled = codes >= 0
     dtype = _dtype(fitted.label_dtype, classes.tolist())
     # What a missing label is in an array of its type: -1 among whole numbers, else NaN or None.
     given = np.full(len(labelled), {"i": -1, "f": np.nan, "O": None}.get(dtype.kind, 0), dtype=dtype)
-    given[labelled] = classes.astype(dtype)[learned.codes[labelled]]
-    return Labels(given, learned.codes, labelled, classes, mean, scale)
+    given[labelled] = classes.astype(dtype)[codes[labelled]]
+    return Labels(given, codes, labelled, classes, mean, scale, before=before)
 
 
 def _labels_array(values: list[Any], dtype: str) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from safegain.data.parts import Masks
 from safegain.data.settings import check, is_share, setting
 from safegain.learners.base import Differentiable, Learner
 from safegain.learners.kernel import many_rows
@@ -36,6 +37,9 @@ class Auto(Search):
                 f"search: 'auto' keeps all rows in one process, and this is one of {n_processes} of a process group; "
                 "use search='free' in all of them, or fit outside of the group"
             )
+
+    def masks(self, masks: Masks) -> Masks:
+        return masks
 
     def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
         if not isinstance(learner, Differentiable):

@@ -46,6 +46,7 @@ class EstimatorTrainer(Trainer):
     labels: np.ndarray  # (n,) as the user writes them
     parts: Parts
     inputs: RowsAsTheyAre = field(default_factory=RowsAsTheyAre)
+    weight: np.ndarray | None = None  # (n,) of the user's
 
     @property
     def model(self) -> EstimatorOutputs:
@@ -82,7 +83,10 @@ class EstimatorTrainer(Trainer):
         return self.on_labels(rows, rows[:0])
 
     def _trained(self, part: TrainingSet) -> TrainedEstimator:
-        fitted = fit_estimator(self.learner.estimator, self.X.taken(part.rows), part.labels, part.weights)
+        weights = part.weights
+        if self.weight is not None:
+            weights = self.weight[part.rows] * (1 if weights is None else weights)
+        fitted = fit_estimator(self.learner.estimator, self.X.taken(part.rows), part.labels, weights)
         return TrainedEstimator(fitted, self.parts.classes)
 
     def outputs(self, trained: TrainedEstimator, rows: Tensor) -> Tensor:

@@ -30,8 +30,10 @@ def judges(
     penalty_weight: float = 0.0,
     hinge: bool = False,
 ) -> UpperLevel:
-    """The upper level on the search rows of `parts`."""
-    weak, search = parts.weak, parts.search
+    """The upper level on the search rows of `parts` that are a random sample."""
+    weak, search = parts.weak, parts.search.of_sample()
+    if not len(search):
+        raise ValueError("safeness: no trusted row is of a random sample; check some rows that are drawn at random")
 
     def without(kept: Sequence[Any], others: Sequence[Any]) -> Any:
         if isinstance(weak.X, AnyRows):
