@@ -36,6 +36,18 @@ class Learner(Settings, ABC):
     def check_task(self, *, classifies: bool) -> None:
         """A ValueError where the learner is for the other task."""
 
+    @abstractmethod
+    def train(self, X: Any, target: Target, seed: int) -> "Trained":
+        """On rows as the learner takes them; the same result for any number of threads."""
+
+    @abstractmethod
+    def cost(self, n: int, d: int, k: int) -> float:
+        """Seconds that training takes on one core, roughly: n rows, d columns, k classes or 1 for numbers."""
+
+    def variants(self, labels: str) -> "tuple[Learner, ...]":
+        """The learners to try on labels of that kind: with noise in them some settings stand where others do not."""
+        return (self,)
+
 
 class Trained(Protocol):
     """What training gives: a model of rows as the learner took them."""

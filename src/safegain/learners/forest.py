@@ -4,7 +4,7 @@ Each tree is grown on labels that are drawn from the rows' distributions, anew f
 this is scikit-learn's classifier. Its leaves then hold the means of the distributions themselves.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,13 +12,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from sklearn.tree._tree import Tree as CompiledTree
 
 from safegain.data.settings import check, is_number, is_whole, setting
-from safegain.learners.base import Family
+from safegain.learners.base import Family, Learner
 from safegain.learners.leaves import Leaves, leaf_means
 from safegain.learners.target import Target
 from safegain.learners.threads import on_threads
 from safegain.learners.trained_forest import TrainedForest, stored_values
 from safegain.learners.trees import Trees, tree_rows
 
+USUAL_LEAF = 5
 GROWERS = {  # (classes, random splits)
     (True, True): ExtraTreeClassifier,
     (True, False): DecisionTreeClassifier,
@@ -34,7 +35,8 @@ class Forest(Family):
     Parameters
     ----------
     n_trees : how many
-    min_samples_leaf : rows that a leaf has at least; large leaves stand noisy labels
+    min_samples_leaf : rows that a leaf has at least; large leaves stand noisy labels. None tries several: 5, and 10
+        without random splits, where labels are noisy; else 1, and 3 without
     max_features : columns that a split is chosen from: "sqrt", a share of them, or "auto": "sqrt" for classes; for
         numbers all with random splits, and a third without
     random_splits : splits are drawn at random and the best of them is taken (ExtraTrees), or the best of all
@@ -45,7 +47,7 @@ class Forest(Family):
     """
 
     n_trees: int = 200
-    min_samples_leaf: int = 5
+    min_samples_leaf: int | None = None
     max_features: str | float = "auto"
     random_splits: bool = True
     bootstrap: bool = False
@@ -55,12 +57,27 @@ class Forest(Family):
     standardises: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for name in ("n_trees", "min_samples_leaf", "most_rows"):
+        for name in ("n_trees", "most_rows"):
             check(self, name, "be a whole number of at least 1", is_whole(getattr(self, name)))
+        leaf = self.min_samples_leaf
+        check(self, "min_samples_leaf", "be None or a whole number of at least 1", leaf is None or is_whole(leaf))
         share = is_number(self.max_features) and 0 < float(self.max_features) <= 1
         check(self, "max_features", "be 'auto', 'sqrt' or a share", share or self.max_features in ("auto", "sqrt"))
         for name in ("random_splits", "bootstrap"):
             check(self, name, "be True or False", isinstance(getattr(self, name), bool))
+
+    @property
+    def leaf(self) -> int:
+        return USUAL_LEAF if self.min_samples_leaf is None else self.min_samples_leaf
+
+    def variants(self, labels: str) -> tuple[Learner, ...]:
+        if self.min_samples_leaf is not None:
+            return (self,)
+        leaves = {"trusted": (1, 1), "corrected": (1, 3)}.get(labels, (5, 10))
+        return tuple(
+            replace(self, min_samples_leaf=leaf, random_splits=drawn)
+            for leaf, drawn in zip(leaves, (True, False), strict=True)
+        )
 
     def train(self, X: np.ndarray, target: Target, seed: int) -> TrainedForest:
         growth = _Growth(self, tree_rows(X), target, seed)
@@ -79,7 +96,7 @@ class Forest(Family):
         share = _max_features(self, k > 1)
         columns = d**0.5 if share == "sqrt" else float(share) * d
         per_value = 2e-8 if self.random_splits else 1e-7
-        work = seen * np.log2(2 + seen / self.min_samples_leaf) * columns * per_value * (1 + k / 50)
+        work = seen * np.log2(2 + seen / self.leaf) * columns * per_value * (1 + k / 50)
         return self.n_trees * float(work + 2e-3)
 
 
@@ -115,7 +132,7 @@ class _Growth:
         part = self.target.taken(rows)
         kind = GROWERS[classes is not None, forest.random_splits]
         grower = kind(
-            min_samples_leaf=forest.min_samples_leaf,
+            min_samples_leaf=forest.leaf,
             max_features=_max_features(forest, classes is not None),
             random_state=int(random.integers(2**31)),
         )

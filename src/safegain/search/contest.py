@@ -56,11 +56,10 @@ class Score:
         return float(mean), float((off * n / max(n - 1, 1)).sqrt())
 
 
-def calibrated_log_losses(z: Tensor, y: Tensor) -> Tensor:
-    """Log-loss of each row's logits at the best temperature: min over s > 0 of the mean of logsumexp(s z) - s z_y.
+def best_sharpness(z: Tensor, y: Tensor) -> float:
+    """The s > 0 with the least mean of logsumexp(s z) - s z_y, the log-loss of logits s z.
 
-    It compares what models know and not how sure they are of it. The mean is convex in s, so its derivative, the mean
-    of E_p[z] - z_y, is bisected.
+    The mean is convex in s, so its derivative, the mean of E_p[z] - z_y, is bisected.
     """
     z = z.double()
     hit = z.gather(1, y[:, None])[:, 0]
@@ -69,7 +68,12 @@ def calibrated_log_losses(z: Tensor, y: Tensor) -> Tensor:
         middle = (low + high) / 2
         slope = ((torch.softmax(math.exp(middle) * z, dim=1) * z).sum(dim=1) - hit).mean()
         low, high = (low, middle) if slope > 0 else (middle, high)
-    return _log_losses(math.exp((low + high) / 2) * z, y)
+    return math.exp((low + high) / 2)
+
+
+def calibrated_log_losses(z: Tensor, y: Tensor) -> Tensor:
+    """Log-loss of each row's logits at the best temperature: it compares what models know, not how sure they are."""
+    return _log_losses(best_sharpness(z, y) * z.double(), y)
 
 
 def calibrated_log_loss(z: Tensor, y: Tensor) -> float:
