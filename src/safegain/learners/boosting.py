@@ -48,7 +48,6 @@ class Boosting(Family):
     categorical: tuple[int, ...] = ()
 
     takes_gaps: ClassVar[bool] = True
-    standardises: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for name, least in (("max_iter", 1), ("max_leaf_nodes", 2), ("min_samples_leaf", 1), ("patience", 1)):

@@ -10,13 +10,14 @@ from safegain.data.inputs import Rows, join_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.parts import Parts
 from safegain.data.stages import Stages
-from safegain.evidence.numeric_rows import numeric_rows
-from safegain.learners.base import Differentiable
+from safegain.evidence.numeric_rows import numeric_rows, without_gaps
+from safegain.learners.base import Differentiable, Family
 from safegain.learners.kernel import many_rows
 from safegain.learners.network import Network
 from safegain.learners.recipe import RECIPE
 from safegain.learners.wrapped import Wrapped
 from safegain.search.estimator_trainer import EstimatorTrainer
+from safegain.search.family_trainer import FamilyTrainer
 from safegain.search.heads import Arrangement, ClassHead, Head, NumberHead, numbers
 from safegain.search.problem import Problem
 from safegain.search.references import BEST, REFERENCES
@@ -40,6 +41,8 @@ class Crew:
         learner = problem.learner
         if isinstance(learner, Wrapped):
             return _for_estimator(problem, learner)
+        if isinstance(learner, Family):
+            return _for_family(problem, learner)
         assert isinstance(learner, Differentiable)
         return _for_model(problem, learner)
 
@@ -83,6 +86,15 @@ def _for_estimator(problem: Problem, learner: Wrapped) -> Crew:
     evidence_rows = numeric_rows(X.taken(), learner, weak, given[weak])
     stages = _stages(problem, trainer, NumberHead if parts.classes is None else ClassHead, torch.Generator())
     return Crew(trainer, _rivals(problem), evidence_rows, y, rows, stages)
+
+
+def _for_family(problem: Problem, learner: Family) -> Crew:
+    parts, rows, X = problem.parts, Arrangement.of(problem.parts), _all_rows(problem.parts, streamed=False)
+    y = _below_each_other(parts)
+    given = y.numpy() if parts.classes is None else parts.classes[y.numpy()]
+    trainer = FamilyTrainer(learner, X, given, parts, y.numpy(), problem.random.randint(2**31))
+    stages = _stages(problem, trainer, NumberHead if parts.classes is None else ClassHead, torch.Generator())
+    return Crew(trainer, _rivals(problem), without_gaps(X), y, rows, stages)
 
 
 def _all_rows(parts: Parts, *, streamed: bool) -> Rows:
