@@ -252,7 +252,7 @@ class PGS(Parameters, ABC):
             learner: Learner = self._learner
         except ValueError:  # which `fit` will raise
             return tags
-        tags.input_tags.sparse = learner.takes_sparse
+        tags.input_tags.sparse, tags.input_tags.allow_nan = learner.takes_sparse, learner.takes_gaps
         if isinstance(learner, Wrapped):
             tags.input_tags = get_tags(learner.estimator).input_tags
         return tags

@@ -18,7 +18,6 @@ from safegain.data.settings import Settings, changed, owns, refusing_misplaced
 from safegain.learners.base import Learner
 from safegain.learners.linear import Linear
 from safegain.learners.module import Module
-from safegain.learners.network import Network
 from safegain.learners.wrapped import Wrapped
 from safegain.search.base import Search
 from safegain.search.references import BEST, REFERENCES
@@ -26,7 +25,13 @@ from safegain.search.references import BEST, REFERENCES
 if TYPE_CHECKING:
     from safegain.certificates.claims import Claims
 
-LEARNERS: dict[str, Learner] = {"network": Network(), "linear": Linear()}
+LEARNERS = {  # found in modules of the names on the right; one is imported when it is first asked for
+    "network": ("network", "Network"),
+    "linear": ("linear", "Linear"),
+    "forest": ("forest", "Forest"),
+    "boosting": ("boosting", "Boosting"),
+    "kernel": ("kernel_machine", "KernelMachine"),
+}
 SEARCHES = {"auto": "Auto", "free": "Free", "structured": "Structured"}  # found in modules of their names
 _OBJECTS = ("model", "search", "safeness", "certificate")  # arguments that hold settings
 
@@ -119,7 +124,7 @@ def learner_of(model: Any, *, classifies: bool) -> Learner:
                 f"model: {model!r} is not known; give one of auto, {', '.join(LEARNERS)}, a learner such as "
                 "Network(n_hidden=50), a torch.nn.Module, or a scikit-learn estimator"
             )
-        return LEARNERS[name]
+        return named_learner(name)
     if isinstance(model, Learner):
         learner = model
     elif isinstance(model, torch.nn.Module):
@@ -133,6 +138,12 @@ def learner_of(model: Any, *, classifies: bool) -> Learner:
         )
     learner.check_task(classifies=classifies)
     return learner
+
+
+@cache
+def named_learner(name: str) -> Learner:
+    module, kind = LEARNERS[name]
+    return getattr(import_module(f"safegain.learners.{module}"), kind)()
 
 
 def search_of(search: Any) -> Search:

@@ -63,6 +63,8 @@ class Trained(Protocol):
 class Family(Learner):
     """A learner that is trained on a target, dense rows of numbers and a seed, and gives a `TrainedFamily`."""
 
+    standardises: ClassVar[bool] = False
+
     def check_task(self, *, classifies: bool) -> None:
         return
 

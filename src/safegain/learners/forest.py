@@ -54,7 +54,6 @@ class Forest(Family):
     most_rows: int = 100_000
 
     takes_gaps: ClassVar[bool] = True
-    standardises: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for name in ("n_trees", "most_rows"):

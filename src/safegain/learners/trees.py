@@ -43,7 +43,7 @@ class Trees:
             np.array([tree.node_count], dtype=np.int32),
             np.where(inner, tree.children_right, 0).astype(np.int32),
             tree.feature[inner].astype(np.int16 if tree.n_features < 2**15 else np.int32),
-            _rounded_down(tree.threshold[inner]),
+            rounded_down(tree.threshold[inner]),
             tree.missing_go_to_left[inner].astype(bool),
         )
 
@@ -82,7 +82,7 @@ class Trees:
             raise ValueError("the trees have other nodes than their sizes say")
         if {len(self.feature), len(self.threshold), len(self.gaps_left)} != {int(inner.sum())}:
             raise ValueError("the trees have other splits than inner nodes")
-        place = self._places()
+        place = self.places
         if ((right <= place + 1) & inner).any() or ((right >= np.repeat(sizes, sizes)) & inner).any():
             raise ValueError("a child of a node is none of the nodes below it")
         if ((self.feature < 0) | (self.feature >= n_features)).any():
@@ -95,7 +95,7 @@ class Trees:
         """What walks; the numbers of its nodes are those within each tree."""
         inner = self.right != 0
         nodes = np.zeros(len(self.right), dtype=NODE_DTYPE)
-        nodes["left_child"] = np.where(inner, self._places() + 1, -1)
+        nodes["left_child"] = np.where(inner, self.places + 1, -1)
         nodes["right_child"] = np.where(inner, self.right, -1)
         nodes["feature"] = nodes["threshold"] = -2  # as scikit-learn marks a leaf
         nodes["feature"][inner], nodes["threshold"][inner] = self.feature, self.threshold
@@ -112,7 +112,7 @@ class Trees:
         upto[1:][leaf] = counts
         upto = upto.cumsum()
         inner = np.flatnonzero(~leaf)
-        right = inner + self.right[inner] - self._places()[inner]
+        right = inner + self.right[inner] - self.places[inner]
         fewer = np.minimum(upto[right] - upto[inner + 1], upto[end[inner]] - upto[right])
         stops = inner[fewer < least]
         below = np.zeros(len(leaf) + 1, dtype=np.int64)  # how many nodes above this one stop
@@ -131,14 +131,15 @@ class Trees:
         trees = Trees(sizes, children[kept], self.feature[chosen], self.threshold[chosen], self.gaps_left[chosen])
         return trees, trees.leaf_numbers[number[leaf]]
 
-    def _places(self) -> np.ndarray:
+    @cached_property
+    def places(self) -> np.ndarray:
         """Of each node within its tree."""
         return np.arange(len(self.right)) - np.repeat(self.firsts[:-1], self.sizes)
 
     def _ends(self) -> np.ndarray:
         """The first node after each node's descendants, counted over all trees; level by level."""
         end = np.empty(len(self.right), dtype=np.int64)
-        to_right = self.right - self._places()
+        to_right = self.right - self.places
         nodes = self.firsts[:-1]
         end[nodes] = self.firsts[1:]
         while len(nodes := nodes[self.right[nodes] != 0]):
@@ -155,7 +156,7 @@ def _compiled(nodes: np.ndarray, n_features: int) -> CompiledTree:
     return tree
 
 
-def _rounded_down(thresholds: np.ndarray) -> np.ndarray:
+def rounded_down(thresholds: np.ndarray) -> np.ndarray:
     """In single precision. No row of single precision lies between a threshold and it, so none changes sides."""
     rounded = thresholds.astype(np.float32)
     return np.where(rounded > thresholds, np.nextafter(rounded, np.float32(-np.inf)), rounded)

@@ -22,6 +22,9 @@ from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSPr
 from safegain.certificates.certificate import Certificate, Entry
 from safegain.certificates.claims import Claims
 from safegain.data.settings import Settings
+from safegain.learners.boosting import Boosting
+from safegain.learners.forest import Forest
+from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.linear import Linear
 from safegain.learners.network import Network
 from safegain.learners.recipe import Recipe
@@ -37,6 +40,7 @@ LISTED: dict[str, Any] = {
         *(Cholesky, ConjugateGradient, Neumann, Unrolled),
         *(ClosedForm, Newton, Descent, GradientDescent, Momentum, RMSProp, Adam),
         *(Auto, Free, Structured, Network, Linear, Recipe, Claims),
+        *(Forest, Boosting, KernelMachine),
         *(SafenessReport, SetMargin, Certificate, Entry),
     )
 }

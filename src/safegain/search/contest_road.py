@@ -25,7 +25,7 @@ from safegain.evidence.classes import Evidence, find_evidence
 from safegain.learners.mixture import Mixture, logits_of
 from safegain.search.candidates import CORRECTED, Candidate, candidates, learner_name
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
-from safegain.search.heads import numbers, pairs_of
+from safegain.search.arrangement import numbers, pairs_of
 from safegain.search.judges import held_out_judges, judges
 from safegain.search.material import Material
 from safegain.search.mixing import Mix, mixed

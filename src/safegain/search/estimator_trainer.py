@@ -1,4 +1,4 @@
-"""How the default road trains an estimator of the user's, and how it judges one."""
+"""How the default road trains an estimator of the user's, and how it judges what predicts by itself."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from safegain.data.any_rows import AnyRows
 from safegain.data.parts import Parts
 from safegain.data.stages import Stages
 from safegain.learners.training_set import TrainingSet, from_distributions
-from safegain.learners.wrapped import TrainedEstimator, Wrapped, fit_estimator, weight_parameter
+from safegain.learners.wrapped import TrainedEstimator, fit_estimator, weight_parameter
 from safegain.search.contest import Score
 from safegain.search.trainers import Trained, Trainer, Training
 
@@ -24,7 +24,7 @@ class EstimatorOutputs:
     def __init__(self, parts: Parts) -> None:
         self.classes, self.mean, self.unit = parts.classes, parts.mean, parts.unit
 
-    def outputs(self, trained: TrainedEstimator, X: AnyRows) -> Tensor:
+    def outputs(self, trained: Any, X: Any) -> Tensor:
         if self.classes is None:
             numbers = (np.asarray(trained.predict(X), dtype=float) - self.mean) / self.unit
             return torch.from_numpy(numbers)[:, None]
@@ -40,13 +40,13 @@ class RowsAsTheyAre:
 
 
 @dataclass(frozen=True)
-class EstimatorTrainer(Trainer):
-    learner: Wrapped
-    X: AnyRows
+class PredictorTrainer(Trainer):
+    """Trains what predicts rows as it was trained on them, by `predict` and `predict_proba`."""
+
+    learner: Any
+    X: Any  # all rows; X[numbers] are some
     labels: np.ndarray  # (n,) as the user writes them
     parts: Parts
-    inputs: RowsAsTheyAre = field(default_factory=RowsAsTheyAre)
-    weight: np.ndarray | None = None  # (n,) of the user's
 
     @property
     def model(self) -> EstimatorOutputs:
@@ -57,6 +57,37 @@ class EstimatorTrainer(Trainer):
         if self.parts.classes is None:
             return "mean squared error"
         return "log-loss" if self.learner.gives_probabilities else "share of mistakes"
+
+    def handed_over(self, trained: Any, rows: Tensor) -> Any:
+        return self.on_labels(rows, rows[:0])
+
+    def outputs(self, trained: Any, rows: Tensor) -> Tensor:
+        return self.model.outputs(trained, self.X[rows.numpy()])
+
+    def predictor(self, trained: Any) -> Any:
+        return trained
+
+    def score(self, trained: Any, rows: Tensor, y: Tensor) -> Score:
+        """Log-loss where there are probabilities, else mistakes; for numbers squared errors, in the user's units."""
+        X, given = self.X[rows.numpy()], self.labels[rows.numpy()]
+        said = trained.predict(X)
+        if self.parts.classes is None:
+            squared = torch.from_numpy(np.square(np.asarray(said, dtype=float) - given))
+            return Score(squared, torch.zeros(len(rows), dtype=torch.bool))
+        wrong = torch.from_numpy(np.asarray(said != given))
+        if not self.learner.gives_probabilities:
+            return Score(wrong.double(), wrong)
+        return Score(Score.of_logits(self.outputs(trained, rows), y).losses, wrong)
+
+    def stage(self, stages: Stages, name: str, training: Training) -> Trained:
+        """No checkpoint holds it: a run that goes on trains it again, from the same seed."""
+        stages.begin(name)
+        return training()
+
+
+@dataclass(frozen=True)
+class EstimatorTrainer(PredictorTrainer):
+    inputs: RowsAsTheyAre = field(default_factory=RowsAsTheyAre)
 
     def references(self, rivals: tuple[str, ...]) -> tuple[str, ...]:
         """The rivals alone; trusted rows of one class cannot be trained on by themselves."""
@@ -79,35 +110,6 @@ class EstimatorTrainer(Trainer):
         Q = evidence.Q[rows].double().numpy()
         return self._trained(from_distributions(numbers, Q, classes, weighted=weighted))
 
-    def handed_over(self, trained: TrainedEstimator, rows: Tensor) -> TrainedEstimator:
-        return self.on_labels(rows, rows[:0])
-
     def _trained(self, part: TrainingSet) -> TrainedEstimator:
-        weights = part.weights
-        if self.weight is not None:
-            weights = self.weight[part.rows] * (1 if weights is None else weights)
-        fitted = fit_estimator(self.learner.estimator, self.X.taken(part.rows), part.labels, weights)
+        fitted = fit_estimator(self.learner.estimator, self.X.taken(part.rows), part.labels, part.weights)
         return TrainedEstimator(fitted, self.parts.classes)
-
-    def outputs(self, trained: TrainedEstimator, rows: Tensor) -> Tensor:
-        return self.model.outputs(trained, self.X[rows.numpy()])
-
-    def predictor(self, trained: TrainedEstimator) -> TrainedEstimator:
-        return trained
-
-    def score(self, trained: TrainedEstimator, rows: Tensor, y: Tensor) -> Score:
-        """Log-loss where there are probabilities, else mistakes; for numbers squared errors, in the user's units."""
-        X, given = self.X[rows.numpy()], self.labels[rows.numpy()]
-        said = trained.predict(X)
-        if self.parts.classes is None:
-            squared = torch.from_numpy(np.square(np.asarray(said, dtype=float) - given))
-            return Score(squared, torch.zeros(len(rows), dtype=torch.bool))
-        wrong = torch.from_numpy(np.asarray(said != given))
-        if not trained.gives_probabilities:
-            return Score(wrong.double(), wrong)
-        return Score(Score.of_logits(self.outputs(trained, rows), y).losses, wrong)
-
-    def stage(self, stages: Stages, name: str, training: Training) -> Trained:
-        """No file holds an estimator of the user's: a run that goes on trains it again, from the same seed."""
-        stages.begin(name)
-        return training()
