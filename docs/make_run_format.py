@@ -14,7 +14,7 @@ SECTIONS = {
     "run.json": (
         *(facts.Facts, facts.Rows, facts.Files, facts.Verdict, facts.ComparedModel, facts.Margin, facts.Part),
         *(facts.Record, facts.Certificate, facts.Entry, facts.Encoder, facts.EncoderParameters),
-        *(facts.Estimator, facts.Fitted, facts.Architecture),
+        *(facts.Estimator, facts.Fitted, facts.Architecture, facts.StoredModels, facts.StoredModel),
     ),
     "request.json": (Request,),
 }

@@ -19,15 +19,16 @@ from torch import Tensor
 
 from safegain.data.inputs import Rows
 from safegain.data.labels import ClassLabels
-from safegain.learners.calibration import Calibration, calibrate
 from safegain.learners.kernel import (
     BLOCK_ROWS,
     MOST_FITTED,
     MOST_KEPT,
+    Calibration,
     Kernel,
     KernelRidge,
     KernelRidgeInBlocks,
     Ridge,
+    calibrate,
     kernel_rows,
     n_landmarks,
     taken,
