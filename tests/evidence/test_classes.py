@@ -20,8 +20,7 @@ from safegain.evidence.classes import (
     find_evidence,
     most_likely_transition,
 )
-from safegain.learners.calibration import Calibration, calibrate
-from safegain.learners.kernel import Kernel, KernelRidge, KernelRidgeInBlocks
+from safegain.learners.kernel import Calibration, Kernel, KernelRidge, KernelRidgeInBlocks, calibrate
 from safegain.learners.recipe import posterior
 from tests.evidence.samples import blobs, pair_noise, uniform_noise
 

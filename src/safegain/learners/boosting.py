@@ -74,14 +74,14 @@ class Boosting(Family):
         if target.classes is not None:  # a class that training rows lack cannot be scored
             stopping = tuple(part[np.isin(stopping[1], present)] for part in stopping)  # type: ignore[assignment]
         X = categories.encoded(X)
-        model = self._booster(target, bool(n_stop), int(random.integers(2**31)))
+        booster = self._booster(target, bool(n_stop), int(random.integers(2**31)))
         stop: dict[str, Any] = {}
         if n_stop:
             numbers, labels, weights = stopping
             stop = {"X_val": X[numbers], "y_val": labels, "sample_weight_val": weights}
         numbers, labels, weights = trained
-        model.fit(X[numbers], labels, sample_weight=weights, **stop)
-        return _trained(model, target, categories)
+        booster.fit(X[numbers], labels, sample_weight=weights, **stop)
+        return _trained(booster, target, categories)
 
     def cost(self, n: int, d: int, k: int) -> float:
         trees = 1 if k <= 2 else k
@@ -115,19 +115,21 @@ def _weighted(rows: np.ndarray, target: Target) -> tuple[np.ndarray, np.ndarray,
     return made.rows, made.labels, made.weights * target.weights[made.rows]
 
 
-def _trained(model: Any, target: Target, categories: Categories) -> TrainedBoosting:
+def _trained(booster: Any, target: Target, categories: Categories) -> TrainedBoosting:
     """Up to the step that did best on the stopping rows."""
-    n_steps = max(int(np.argmax(model.validation_score_)), 1) if len(model.validation_score_) else model.n_iter_
-    steps = model._predictors[:n_steps]
+    n_steps = max(int(np.argmax(booster.validation_score_)), 1) if len(booster.validation_score_) else booster.n_iter_
+    steps = booster._predictors[:n_steps]
     trees = BoostedTrees.of([tree for step in steps for tree in step])
-    start = np.ravel(model._baseline_prediction)
+    start = np.ravel(booster._baseline_prediction)
     if target.classes is None:
         column, baseline = np.zeros(n_steps, dtype=np.int32), start.astype(np.float64)
     else:
-        outputs = model.classes_[1:] if len(model.classes_) == 2 else model.classes_  # of two, only the second has one
+        outputs = (
+            booster.classes_[1:] if len(booster.classes_) == 2 else booster.classes_
+        )  # of two, only the second has one
         column = np.tile(outputs.astype(np.int32), n_steps)
         baseline = np.full(len(target.classes), ABSENT)
-        baseline[model.classes_] = 0.0
+        baseline[booster.classes_] = 0.0
         baseline[outputs] = start
     return TrainedBoosting(trees, column, baseline, categories, target.classes)
 

@@ -1,32 +1,42 @@
-"""At most a few trained models as one: the weighted mean of what they say."""
+"""A mixture of at most three trained models: of their probabilities, or of their numbers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
-SMOOTHING = 0.01  # of class probabilities before their logarithm: trees may give 0 to the class that it is
+MOST = 3
+SMOOTHING = 0.01  # before logarithms: trees may give 0 to the class that it is
 
 
 def logits_of(P: np.ndarray) -> np.ndarray:
-    """The logarithm of class probabilities, smoothed  # (n, k)"""
-    return np.log((1 - SMOOTHING) * P + SMOOTHING / P.shape[1])
+    """Logarithms of class probabilities that are smoothed  # (n, k)"""
+    return np.log((1 - SMOOTHING) * np.asarray(P, dtype=np.float64) + SMOOTHING / P.shape[1])
 
 
-def tempered(P: np.ndarray, sharpness: float) -> np.ndarray:
+def sharpened(P: np.ndarray, sharpness: float) -> np.ndarray:
+    """Proportional to P^sharpness: a sharpness above 1 makes a model surer of itself  # (n, k)"""
     return softmax(sharpness * logits_of(P), axis=1)
 
 
 @dataclass(frozen=True)
-class Mixture:
-    """Of classes: the probabilities of each member are sharpened or flattened first, so that all are equally sure."""
+class TrainedMixture:
+    """Probabilities of each member are sharpened, or flattened, before they are averaged: all are then equally sure."""
 
-    members: Sequence[Any]
-    weights: np.ndarray  # (m,), sum to one
-    sharpness: np.ndarray  # (m,)
+    members: tuple[Any, ...]  # with predict, and predict_proba for classes
+    weights: tuple[float, ...]  # not negative, with sum one
     classes: np.ndarray | None  # None: numbers
+    sharpness: tuple[float, ...] = ()  # of each member's probabilities; numbers have none
+
+    def __post_init__(self) -> None:
+        n = len(self.members)
+        if not 1 <= n <= MOST or n != len(self.weights):
+            raise ValueError(f"a mixture takes 1 to {MOST} members and as many weights, got {n} members")
+        if not all(weight >= 0 for weight in self.weights) or abs(sum(self.weights) - 1) > 1e-6:
+            raise ValueError(f"weights of a mixture must not be negative and sum to one, got {self.weights}")
+        if len(self.sharpness) != (0 if self.classes is None else n) or not all(s > 0 for s in self.sharpness):
+            raise ValueError(f"members of classes need a positive sharpness each, numbers none; got {self.sharpness}")
 
     @property
     def classes_(self) -> np.ndarray:
@@ -37,10 +47,13 @@ class Mixture:
     def predict_proba(self, X: Any) -> np.ndarray:
         if self.classes is None:
             raise AttributeError("a regression has no predict_proba")
-        each = zip(self.weights, self.sharpness, self.members, strict=True)
-        return sum(weight * tempered(member.predict_proba(X), sharp) for weight, sharp, member in each)
+        said = [sharpened(member.predict_proba(X), s) for member, s in zip(self.members, self.sharpness, strict=True)]
+        return self._mean(said)
 
     def predict(self, X: Any) -> np.ndarray:
         if self.classes is None:
-            return sum(weight * member.predict(X) for weight, member in zip(self.weights, self.members, strict=True))
+            return self._mean([np.asarray(member.predict(X), dtype=np.float64) for member in self.members])
         return self.classes[self.predict_proba(X).argmax(axis=1)]
+
+    def _mean(self, said: list[np.ndarray]) -> np.ndarray:
+        return sum(weight * each for weight, each in zip(self.weights, said, strict=True))  # type: ignore[return-value]

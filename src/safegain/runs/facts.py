@@ -206,6 +206,25 @@ class Architecture(Struct, frozen=True, kw_only=True):
     parameters: Annotated[dict[str, list[Whole]] | None, told("of a module: name -> shape")] = None
 
 
+class StoredModel(Struct, frozen=True, kw_only=True):
+    """One trained model. Its arrays are in model.safetensors, as `model.NAME.ARRAY`; those of a member as
+    `model.NAME.NUMBER.ARRAY`."""
+
+    kind: Annotated[
+        Literal["forest", "boosting", "kernel", "mixture", "estimator", "model"],
+        told("estimator: one of the user's, as skops stores it; model: an `Architecture`, whose theta is `theta.raw`"),
+    ]
+    facts: Annotated[dict[str, Any], told("`n_features`; `reach` and `dtype`; `weights` and `sharpness`; `name`")]
+    members: Annotated[list["StoredModel"] | None, told("of a mixture, at most three")] = None
+
+
+class StoredModels(Struct, frozen=True, kw_only=True):
+    """Models that are no single architecture."""
+
+    handed_back: Annotated[Model, told("which one predicts")]
+    models: Annotated[dict[str, StoredModel], told("the references, and `new` if it was handed back")]
+
+
 class Fitted(Struct, frozen=True, kw_only=True):
     """What was learned, apart from the tables and the arrays."""
 
@@ -221,7 +240,8 @@ class Fitted(Struct, frozen=True, kw_only=True):
     ] = False
     n_iter: Whole
     reference: Reference
-    model: Architecture
+    model: Annotated[Architecture | None, told("null where there are `models`")] = None
+    models: Annotated[StoredModels | None, told("of other kinds than an `Architecture`")] = None
     safeness: dict[str, Any]
     certificate: dict[str, Any] | None = None
     history: list[dict[str, Any]]

@@ -22,10 +22,10 @@ from safegain.data.labels import one_hot
 from safegain.data.splits import hold_out
 from safegain.data.stages import Stages
 from safegain.evidence.classes import Evidence, find_evidence
-from safegain.learners.mixture import Mixture, logits_of
+from safegain.learners.mixture import TrainedMixture, logits_of
 from safegain.search.candidates import CORRECTED, Candidate, candidates, learner_name
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
-from safegain.search.arrangement import numbers, pairs_of
+from safegain.search.heads import numbers, pairs_of
 from safegain.search.judges import held_out_judges, judges
 from safegain.search.material import Material
 from safegain.search.mixing import Mix, mixed
@@ -127,7 +127,9 @@ class _Road:
             reference if number == kept else self._trained(entries[number].candidate, evidence)
             for number in mix.members
         ]
-        model = Mixture(members, mix.weights, mix.sharpness, self.material.classes)
+        model = TrainedMixture(
+            tuple(members), tuple(mix.weights.tolist()), self.material.classes, tuple(mix.sharpness.tolist())
+        )
         Q = self.material.rows.of_weak(evidence.Q)
         best = Choice(model, torch.ones(len(Q)), Q)
         report = SafenessReport(False, 1, tuple(sets), safe(f"{better(new.loss, old.loss, labels)}, with {told}"))

@@ -87,6 +87,7 @@ class PredictorTrainer(Trainer):
 
 @dataclass(frozen=True)
 class EstimatorTrainer(PredictorTrainer):
+    weight: np.ndarray | None = None  # (n,) of the user's
     inputs: RowsAsTheyAre = field(default_factory=RowsAsTheyAre)
 
     def references(self, rivals: tuple[str, ...]) -> tuple[str, ...]:
@@ -111,5 +112,8 @@ class EstimatorTrainer(PredictorTrainer):
         return self._trained(from_distributions(numbers, Q, classes, weighted=weighted))
 
     def _trained(self, part: TrainingSet) -> TrainedEstimator:
-        fitted = fit_estimator(self.learner.estimator, self.X.taken(part.rows), part.labels, part.weights)
+        weights = part.weights
+        if self.weight is not None:
+            weights = self.weight[part.rows] * (1 if weights is None else weights)
+        fitted = fit_estimator(self.learner.estimator, self.X.taken(part.rows), part.labels, weights)
         return TrainedEstimator(fitted, self.parts.classes)

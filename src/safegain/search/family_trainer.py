@@ -1,7 +1,7 @@
 """How the default road trains a family: forest, boosting, kernel machine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class FamilyTrainer(PredictorTrainer):
 
     codes: np.ndarray  # (n,)
     seed: int
+    weight: np.ndarray | None = None  # (n,) of the user's
     inputs: RowsOfNumbers = field(default_factory=RowsOfNumbers)
 
     def on_labels(self, rows: Tensor, stop_on: Tensor) -> TrainedFamily:
@@ -45,4 +46,6 @@ class FamilyTrainer(PredictorTrainer):
         return self._trained(numbers, Target(evidence.Q[rows].float().numpy(), classes))
 
     def _trained(self, rows: np.ndarray, target: Target) -> TrainedFamily:
+        if self.weight is not None:
+            target = replace(target, weight=self.weight[rows] * target.weights)
         return self.learner.train(self.X[rows], target, self.seed)

@@ -16,7 +16,7 @@ from safegain.learners.base import Learner
 from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
 from safegain.search.candidates import CORRECTED
-from safegain.search.arrangement import Arrangement, numbers
+from safegain.search.heads import Arrangement, numbers
 
 
 @dataclass(frozen=True)

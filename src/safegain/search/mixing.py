@@ -6,10 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.learners.mixture import logits_of, tempered
+from safegain.learners.mixture import MOST, logits_of, sharpened
 from safegain.search.contest import best_sharpness
 
-MOST_MEMBERS = 3
 SHARES = (0.2, 0.35, 0.5)  # of the mixture that a new member may get
 LEAST_GAIN = 0.002  # of the log-loss, for a member to join
 
@@ -25,7 +24,7 @@ class Mix:
 def mixed(found: list[np.ndarray], y: Tensor, weight: np.ndarray | None = None) -> Mix:
     """`found` are the class probabilities of each candidate  # (m, k) each"""
     sharpness = np.array([best_sharpness(torch.from_numpy(logits_of(P)), y) for P in found])
-    even = [tempered(P, each) for P, each in zip(found, sharpness, strict=True)]
+    even = [sharpened(P, each) for P, each in zip(found, sharpness, strict=True)]
     rows, hit = np.arange(len(y)), y.numpy()
     share = np.full(len(hit), 1 / len(hit)) if weight is None else weight / weight.sum()
 
@@ -34,7 +33,7 @@ def mixed(found: list[np.ndarray], y: Tensor, weight: np.ndarray | None = None) 
 
     first = min(range(len(even)), key=lambda number: loss(even[number]))
     members, weights, P = [first], np.ones(1), even[first]
-    while len(members) < MOST_MEMBERS:
+    while len(members) < MOST:
         tries = [
             (loss((1 - a) * P + a * even[number]), number, a)
             for number in range(len(even))
