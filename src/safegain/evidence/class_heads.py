@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import scipy.sparse
 import torch
 from torch import Tensor
 
-from safegain.data.inputs import Rows
+from safegain.data.inputs import Rows, fit_inputs
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import (
     MOST_KEPT,
@@ -22,7 +23,6 @@ from safegain.learners.kernel import (
     KernelRidge,
     KernelRidgeInBlocks,
     Ridge,
-    kernel_rows,
     n_landmarks,
     taken,
 )
@@ -30,6 +30,7 @@ from safegain.learners.target import Target
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 LEAVES = ((3, 10), (1, 3))  # rows of a leaf in the first round, on noisy labels, and later
+N_LEAVES = 2
 MOST_TREES, LEAST_TREES, TREE_ROWS = 200, 40, 1_500_000  # trees times rows
 SMOOTHING = 0.01  # of a forest's probabilities before their logarithm
 SEEN = 0.632  # of the trees have seen a row that they were grown on
@@ -38,7 +39,7 @@ SEEN = 0.632  # of the trees have seen a row that they were grown on
 @dataclass(frozen=True)
 class Setting:
     scores: np.ndarray  # (n, k) of the fitted rows, each without its own label
-    elsewhere: Callable[[Rows], np.ndarray]  # scores of other rows, as this head has rows
+    elsewhere: Callable[[Rows], np.ndarray]  # scores of other rows
 
 
 class Head(ABC):
@@ -51,7 +52,9 @@ class KernelHead(Head):
     def __init__(
         self, X: Rows, width: float, targets: Tensor, random: np.random.RandomState, most_landmarks: int = MOST_LANDMARKS
     ) -> None:
-        rows, n = kernel_rows(X), X.shape[0]
+        n = X.shape[0]
+        self._inputs = None if scipy.sparse.issparse(X) else fit_inputs(_flat(X), model="network", scaling="auto")
+        rows = self._rows(X)
         landmarks = random.permutation(n)[: min(n_landmarks(n), most_landmarks)]
         kernel = Kernel.of(taken(rows, landmarks), width)
         self.ridge: Ridge
@@ -70,13 +73,17 @@ class KernelHead(Head):
 
     def _elsewhere(self, moment: Tensor, penalty: float, X: Rows) -> np.ndarray:
         assert isinstance(self.ridge, KernelRidgeInBlocks)  # where there are rows elsewhere, there are many
-        return (self.ridge.kernel.to_landmarks(X) @ self.ridge.of_landmarks(moment, penalty)).numpy()
+        return (self.ridge.kernel.to_landmarks(self._rows(X)) @ self.ridge.of_landmarks(moment, penalty)).numpy()
+
+    def _rows(self, X: Rows) -> Rows:
+        """In which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""
+        return X if self._inputs is None else self._inputs.rows(_flat(X)).float()
 
 
 class ForestHead(Head):
     def __init__(self, X: np.ndarray, targets: Tensor, leaf: int, random: np.random.RandomState) -> None:
         """`leaf` is the place of the leaf size among those of a round."""
-        self.X, self.place, self.seed = X, leaf, random.randint(2**31)
+        self.X, self.place, self.seed = _flat(X), leaf, random.randint(2**31)
         self.weight = targets.numpy().astype(np.float64)
         self.n_trees = int(np.clip(TREE_ROWS / len(X), LEAST_TREES, MOST_TREES))
 
@@ -91,8 +98,12 @@ class ForestHead(Head):
         counts = leaves.counts.copy()
         counts[:, others] = drawn
         scores = _logarithm(replace(leaves, counts=counts).out_of_bag(target))
-        yield Setting(scores, lambda rows: _logarithm(leaves.forest(target).outputs(rows)))
+        yield Setting(scores, lambda rows: _logarithm(leaves.forest(target).outputs(_flat(rows))))
 
 
 def _logarithm(P: np.ndarray) -> np.ndarray:
     return np.log(P + SMOOTHING / P.shape[1])
+
+
+def _flat(X: np.ndarray) -> np.ndarray:
+    return X.reshape(len(X), -1)

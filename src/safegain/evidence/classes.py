@@ -21,10 +21,9 @@ from safegain.data.inputs import Rows
 from safegain.data.labels import ClassLabels
 from safegain.data.rows import RowSource
 from safegain.evidence.channel import most_likely_channel, posterior
-from safegain.evidence.class_heads import ForestHead, Head, KernelHead, Setting
+from safegain.evidence.class_heads import N_LEAVES, ForestHead, Head, KernelHead, Setting
 from safegain.evidence.pooling import Pool, fit_pool, fit_through_channel
 from safegain.learners.calibration import Calibration, calibrate
-from safegain.learners.kernel import kernel_rows, taken
 
 WIDTHS = (0.15, 0.5, 2.0, 8.0)
 ROUNDS = 3
@@ -55,20 +54,29 @@ def find_evidence(
 ) -> Evidence:
     """`targets` are the rows whose labels are regressed on, `calibrating` trusted rows that are not among them."""
     width = _best_width(X, known, targets, calibrating, random)
-    fitted = _fitted_rows(known, random)
-    rows = X if len(fitted) == len(known.y) else taken_as_is(X, fitted)
+    fitted, n = _fitted_rows(known, random), len(known.y)
+    rows, part = _taken(X, fitted), known[fitted]
     heads: list[Head] = [KernelHead(rows, width, targets[fitted], random)]
-    if not scipy.sparse.issparse(X):
-        flat = np.asarray(rows if isinstance(rows, np.ndarray) else rows[:]).reshape(len(fitted), -1)
-        heads += [ForestHead(flat, targets[fitted], place, random) for place in (0, 1)]
-    found = min(_rounds(heads, known[fitted], targets[fitted], calibrating[fitted], ROUNDS), key=lambda each: each.loss)
-    if len(fitted) == len(known.y):
+    if not scipy.sparse.issparse(rows):
+        heads += [ForestHead(rows, targets[fitted], place, random) for place in range(N_LEAVES)]
+    found = min(_rounds(heads, part, calibrating[fitted]), key=lambda each: each.loss)
+    if len(fitted) == n:
         return Evidence(found.log_p, found.channel, found.Q, found.loss)
-    raise NotImplementedError
+    log_p, Q = torch.empty(n, known.n_classes), torch.empty(n, known.n_classes)
+    for first in range(0, n, BLOCK_ROWS):
+        block = slice(first, min(first + BLOCK_ROWS, n))
+        log_p[block] = found.elsewhere(X[block])
+        Q[block] = posterior(log_p[block], found.channel, known.y[block])
+    log_p[fitted], Q[fitted] = found.log_p, found.Q
+    Q[known.trusted] = known[known.trusted].one_hot
+    return Evidence(log_p, found.channel, Q, found.loss)
 
 
-def taken_as_is(X: Rows, numbers: np.ndarray) -> Rows:
-    return X.take(numbers) if isinstance(X, RowSource) else X[numbers]
+def _taken(X: Rows, numbers: np.ndarray) -> Rows:
+    """In memory; all rows as they are."""
+    if isinstance(X, RowSource):
+        return X.take(numbers)
+    return X if len(numbers) == X.shape[0] else X[numbers]
 
 
 @dataclass(frozen=True)
@@ -80,17 +88,20 @@ class _Round:
     chosen: list[tuple[Setting, Calibration]]
     pool: Pool
 
+    def elsewhere(self, X: Rows) -> Tensor:
+        """log p of rows that were not fitted."""
+        scores = [fit(torch.from_numpy(each.elsewhere(X))).numpy() for each, fit in self.chosen]
+        return torch.from_numpy(self.pool(np.stack(scores))).float()
 
-def _rounds(
-    heads: list[Head], known: ClassLabels, targets: Tensor, calibrating: Tensor, most: int
-) -> Iterator[_Round]:
+
+def _rounds(heads: list[Head], known: ClassLabels, calibrating: Tensor) -> Iterator[_Round]:
     given, judges = known.one_hot, calibrating.nonzero()[:, 0]
     weak = (known.labelled & ~known.trusted).nonzero()[:, 0]
     rows = torch.cat([judges, weak]).numpy()
     hits, y = given[judges].double().numpy(), known.y[weak]
     smooth = (1 - 1 / (len(hits) + 2)) * hits + 1 / (len(hits) + 2) / hits.shape[1]
     Q, channel = given.float(), None
-    for number in range(most):
+    for number in range(ROUNDS):
         chosen = [_best_setting(head.settings(Q.numpy(), number), given, judges) for head in heads]
         log_ps = np.stack([fit(torch.from_numpy(each.scores)).numpy() for each, fit in chosen])
         pool = fit_pool(log_ps[:, judges].astype(np.float64), smooth)
@@ -117,7 +128,7 @@ def _best_width(
     """The one that predicts the calibrating rows best from some of the targets."""
     drawn = random.permutation(targets.nonzero()[:, 0].numpy())[:TRIED_ROWS]
     some = np.concatenate([drawn, calibrating.nonzero()[:, 0].numpy()])
-    part, judges = taken_as_is(X, some), len(drawn) + torch.arange(len(some) - len(drawn))
+    part, judges = _taken(X, some), len(drawn) + torch.arange(len(some) - len(drawn))
     given, seed = known[torch.from_numpy(some)].one_hot, random.randint(2**31)
 
     def loss(width: float) -> float:

@@ -31,7 +31,7 @@ from safegain.search.contest import (
     worse_on,
 )
 from safegain.search.crew import Crew
-from safegain.search.arrangement import Arrangement, numbers
+from safegain.search.heads import Arrangement, numbers
 from safegain.search.judges import held_out_judges, judges
 from safegain.search.outcome import Choice, Comparison, Outcome
 from safegain.search.problem import Problem

@@ -12,7 +12,7 @@ from safegain.data.labels import ClassLabels
 from safegain.data.settings import setting
 from safegain.evidence.classes import find_evidence
 from safegain.learners.base import Learner
-from safegain.search.arrangement import pairs_of
+from safegain.search.heads import pairs_of
 from safegain.search.outer_search import Budget, OuterSearch, Raw
 from safegain.search.posterior_space import Posterior
 from safegain.search.problem import Problem
