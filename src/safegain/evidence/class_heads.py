@@ -1,4 +1,4 @@
-"""What predicts each row's class without its own label: kernel ridge regression left out one by one, forests out of bag.
+"""What predicts each row's class without its own label: kernel ridge regression left out one by one, trees out of bag.
 
 A head regresses on the classes as they are believed to be, in every round anew, and gives scores in several settings;
 trusted rows that were no targets choose between them.
@@ -17,14 +17,13 @@ from torch import Tensor
 from safegain.data.inputs import Rows, fit_inputs
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import (
-    MOST_KEPT,
     MOST_LANDMARKS,
     Kernel,
     KernelRidge,
     KernelRidgeInBlocks,
     Ridge,
+    many_rows,
     n_landmarks,
-    taken,
 )
 from safegain.learners.target import Target
 
@@ -50,18 +49,19 @@ class Head(ABC):
 
 class KernelHead(Head):
     def __init__(
-        self, X: Rows, width: float, targets: Tensor, random: np.random.RandomState, most_landmarks: int = MOST_LANDMARKS
+        self,
+        X: Rows,
+        width: float,
+        targets: Tensor,
+        random: np.random.RandomState,
+        most_landmarks: int = MOST_LANDMARKS,
     ) -> None:
         n = X.shape[0]
         self._inputs = None if scipy.sparse.issparse(X) else fit_inputs(_flat(X), model="network", scaling="auto")
         rows = self._rows(X)
         landmarks = random.permutation(n)[: min(n_landmarks(n), most_landmarks)]
-        kernel = Kernel.of(taken(rows, landmarks), width)
-        self.ridge: Ridge
-        if n <= MOST_KEPT:
-            self.ridge = KernelRidge(kernel.features(rows), targets)
-        else:
-            self.ridge = KernelRidgeInBlocks(kernel, rows, np.arange(n), targets)
+        kernel = Kernel.of(rows[landmarks], width)
+        self.ridge: Ridge = (KernelRidgeInBlocks if many_rows(n) else KernelRidge)(kernel, rows, targets)
 
     def settings(self, Q: np.ndarray, number: int) -> Iterator[Setting]:
         Y = torch.from_numpy(Q)
@@ -72,7 +72,6 @@ class KernelHead(Head):
             yield Setting(scores.numpy(), partial(self._elsewhere, moment, penalty))
 
     def _elsewhere(self, moment: Tensor, penalty: float, X: Rows) -> np.ndarray:
-        assert isinstance(self.ridge, KernelRidgeInBlocks)  # where there are rows elsewhere, there are many
         return (self.ridge.kernel.to_landmarks(self._rows(X)) @ self.ridge.of_landmarks(moment, penalty)).numpy()
 
     def _rows(self, X: Rows) -> Rows:
