@@ -81,7 +81,7 @@ def test_a_rows_own_label_has_no_part_in_its_score(soft):
 
 
 def test_rows_that_are_no_targets_have_no_say():
-    X, known, _, targets, calibrating = blobs(200, 40)
+    X, known, _, targets, _ = blobs(200, 40)
     Q = labels(known)
     other = np.where(targets.numpy()[:, None], Q, Q[::-1])
     assert (other != Q).any()

@@ -29,6 +29,14 @@ def found_in(X, known, targets, calibrating, seed=0):
     return find_evidence(X, known, targets, calibrating, np.random.RandomState(seed))
 
 
+@pytest.fixture
+def seen(monkeypatch):
+    """The rounds, as they come."""
+    seen, plain = [], classes._rounds
+    monkeypatch.setattr(classes, "_rounds", lambda *args: (seen.append(each) or each for each in plain(*args)))
+    return seen
+
+
 def test_evidence_corrects_the_labels():
     X, known, true, targets, calibrating = blobs()
     kept = X.copy(), known.y.clone()
@@ -67,7 +75,7 @@ def test_evidence_of_rows_of_any_kind(kind):
 
 @pytest.mark.parametrize("kind", ["array", "sparse", "source"])
 @pytest.mark.parametrize("most_kept", [100, 10**6], ids=["in blocks", "kept"])
-def test_evidence_of_many_rows(monkeypatch, kind, most_kept):
+def test_evidence_of_many_rows(monkeypatch, seen, kind, most_kept):
     """Rows that were not fitted get what the fitted ones say of them, whether these are many or few."""
     X, known, true, targets, calibrating = blobs()
     monkeypatch.setattr(classes, "MOST_FITTED", 300)
@@ -78,6 +86,7 @@ def test_evidence_of_many_rows(monkeypatch, kind, most_kept):
     found = found_in(kinds(X)[kind], known, targets, calibrating)
     (fitted,) = fits
     assert len(fitted) == 300
+    assert torch.equal(found.log_p[fitted], min(seen, key=lambda each: each.loss).log_p)  # by the others alone
     rest = np.setdiff1d(np.arange(len(true)), fitted)
     np.testing.assert_allclose(found.Q.sum(dim=1), 1, atol=1e-5)
     np.testing.assert_allclose(found.log_p.exp().sum(dim=1), 1, atol=1e-5)
@@ -130,16 +139,8 @@ def test_no_row_is_its_own_evidence():
         assert (after.Q[row] - before.Q[row]).abs().max() > 0.01  # there its label counts
 
 
-def test_the_round_with_the_least_loss_is_taken(monkeypatch):
+def test_the_round_with_the_least_loss_is_taken(seen):
     X, known, _, targets, calibrating = blobs(wrong=0.5)
-    seen, plain = [], classes._rounds
-
-    def watched(*args):
-        for each in plain(*args):
-            seen.append(each)
-            yield each
-
-    monkeypatch.setattr(classes, "_rounds", watched)
     found = found_in(X, known, targets, calibrating)
     assert len(seen) == ROUNDS
     best = min(seen, key=lambda each: each.loss)
