@@ -60,6 +60,17 @@ def test_evidence_corrects_the_labels():
     assert torch.equal(kept[1], known.y)
 
 
+@pytest.mark.parametrize(("n_weak", "n_judges"), [(0, 30), (1, 30), (450, 1)])
+def test_few_rows_of_a_kind(n_weak, n_judges):
+    X, known, true, targets, calibrating = blobs()
+    y = known.y.clone()
+    y[(known.labelled & ~known.trusted).nonzero()[n_weak:, 0]] = -1
+    calibrating &= torch.arange(len(y)) >= len(y) - n_judges
+    found = found_in(X, replace(known, y=y), targets & (y >= 0), calibrating)
+    assert torch.isfinite(found.log_p).all()
+    assert (found.Q.argmax(dim=1).numpy() == true).mean() > 0.85
+
+
 def kinds(X):
     return {"array": X, "stacked": X[:, :, None], "sparse": scipy.sparse.csr_array(X), "source": ArrayRows(X)}
 

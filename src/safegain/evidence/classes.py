@@ -95,9 +95,9 @@ class _Round:
 
 
 def _rounds(heads: list[Head], known: ClassLabels, calibrating: Tensor) -> Iterator[_Round]:
-    given, judges = known.one_hot, calibrating.nonzero()[:, 0]
-    weak = (known.labelled & ~known.trusted).nonzero()[:, 0]
-    rows = torch.cat([judges, weak]).numpy()
+    given, judges = known.one_hot, np.flatnonzero(calibrating)
+    weak = np.flatnonzero(known.labelled & ~known.trusted)
+    rows = np.concatenate([judges, weak])
     hits, y = given[judges].double().numpy(), known.y[weak]
     smooth = (1 - 1 / (len(hits) + 2)) * hits + 1 / (len(hits) + 2) / hits.shape[1]
     Q, channel = given.float(), None
@@ -105,11 +105,11 @@ def _rounds(heads: list[Head], known: ClassLabels, calibrating: Tensor) -> Itera
         chosen = [_best_setting(head.settings(Q.numpy(), number), given, judges) for head in heads]
         log_ps = np.stack([fit(torch.from_numpy(each.scores)).numpy() for each, fit in chosen])
         pool = fit_pool(log_ps[:, judges].astype(np.float64), smooth)
-        first = channel is None
+        fixed = channel is not None
         if channel is None:
             channel = most_likely_channel(torch.from_numpy(pool(log_ps[:, weak])).exp().float(), y, known.pairs)
         pool, channel = fit_through_channel(
-            log_ps[:, rows].astype(np.float64), smooth, y, pool, channel, known.pairs, fixed=not first
+            log_ps[:, rows].astype(np.float64), smooth, y, pool, channel, known.pairs, fixed=fixed
         )
         log_p = torch.from_numpy(pool(log_ps)).float()
         Q = torch.where(known.trusted[:, None], given, posterior(log_p, channel, known.y))
@@ -117,7 +117,7 @@ def _rounds(heads: list[Head], known: ClassLabels, calibrating: Tensor) -> Itera
         yield _Round(log_p, channel, Q, loss, chosen, pool)
 
 
-def _best_setting(settings: Iterator[Setting], given: Tensor, judges: Tensor) -> tuple[Setting, Calibration]:
+def _best_setting(settings: Iterator[Setting], given: Tensor, judges: np.ndarray) -> tuple[Setting, Calibration]:
     fitted = [(each, calibrate(torch.from_numpy(each.scores)[judges], given[judges])) for each in settings]
     return min(fitted, key=lambda pair: pair[1].loss)
 
@@ -126,9 +126,9 @@ def _best_width(
     X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
 ) -> float:
     """The one that predicts the calibrating rows best from some of the targets."""
-    drawn = random.permutation(targets.nonzero()[:, 0].numpy())[:TRIED_ROWS]
-    some = np.concatenate([drawn, calibrating.nonzero()[:, 0].numpy()])
-    part, judges = _taken(X, some), len(drawn) + torch.arange(len(some) - len(drawn))
+    drawn = random.permutation(np.flatnonzero(targets))[:TRIED_ROWS]
+    some = np.concatenate([drawn, np.flatnonzero(calibrating)])
+    part, judges = _taken(X, some), np.arange(len(drawn), len(some))
     given, seed = known[torch.from_numpy(some)].one_hot, random.randint(2**31)
 
     def loss(width: float) -> float:
