@@ -195,7 +195,8 @@ def test_pairs_inform_the_channel():
     np.testing.assert_allclose(told, T, atol=0.02)
 
 
-def test_the_width_suits_the_rows(monkeypatch):
+@pytest.mark.parametrize("n_tried", [300, 400], ids=["some targets", "all"])
+def test_the_width_suits_the_rows(monkeypatch, n_tried):
     random, tried = np.random.RandomState(0), []
 
     class Watched(KernelHead):
@@ -204,13 +205,13 @@ def test_the_width_suits_the_rows(monkeypatch):
             super().__init__(X, width, *args)
 
     monkeypatch.setattr(classes, "KernelHead", Watched)
-    monkeypatch.setattr(classes, "TRIED_ROWS", 300)
+    monkeypatch.setattr(classes, "TRIED_ROWS", n_tried)
     monkeypatch.setattr(classes, "ROUNDS", 1)
     trusted = torch.arange(500) >= 400
 
     def chosen(X, y):
         found_in(X, ClassLabels(torch.from_numpy(y), trusted, 2), ~trusted, trusted)
-        assert tried[-5:-1] == [(width, 400) for width in WIDTHS]  # 300 targets and 100 calibrating rows
+        assert tried[-5:-1] == [(width, n_tried + 100) for width in WIDTHS]  # and the calibrating rows
         assert tried[-1][1] == 500
         return tried[-1][0]
 

@@ -17,7 +17,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
-from safegain.data.inputs import Rows
+from safegain.data.inputs import Rows, taken_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.rows import RowSource
 from safegain.evidence.channel import most_likely_channel, posterior
@@ -55,7 +55,8 @@ def find_evidence(
     """`targets` are the rows whose labels are regressed on, `calibrating` trusted rows that are not among them."""
     width = _best_width(X, known, targets, calibrating, random)
     fitted, n = _fitted_rows(known, random), len(known.y)
-    rows, part = _taken(X, fitted), known[fitted]
+    in_memory = len(fitted) == n and not isinstance(X, RowSource)
+    rows, part = X if in_memory else taken_rows(X, fitted), known[fitted]
     heads: list[Head] = [KernelHead(rows, width, targets[fitted], random)]
     if not scipy.sparse.issparse(rows):
         heads += [ForestHead(rows, targets[fitted], place, random) for place in range(N_LEAVES)]
@@ -70,13 +71,6 @@ def find_evidence(
     log_p[fitted], Q[fitted] = found.log_p, found.Q
     Q[known.trusted] = known[known.trusted].one_hot
     return Evidence(log_p, found.channel, Q, found.loss)
-
-
-def _taken(X: Rows, numbers: np.ndarray) -> Rows:
-    """In memory; all rows as they are."""
-    if isinstance(X, RowSource):
-        return X.take(numbers)
-    return X if len(numbers) == X.shape[0] else X[numbers]
 
 
 @dataclass(frozen=True)
@@ -128,7 +122,7 @@ def _best_width(
     """The one that predicts the calibrating rows best from some of the targets."""
     drawn = random.permutation(np.flatnonzero(targets))[:TRIED_ROWS]
     some = np.concatenate([drawn, np.flatnonzero(calibrating)])
-    part, judges = _taken(X, some), np.arange(len(drawn), len(some))
+    part, judges = taken_rows(X, some), np.arange(len(drawn), len(some))
     given, seed = known[torch.from_numpy(some)].one_hot, random.randint(2**31)
 
     def loss(width: float) -> float:
