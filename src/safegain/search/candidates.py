@@ -16,8 +16,12 @@ class Candidate:
     labels: str  # one of REFERENCES, or CORRECTED
 
     @property
+    def learner_name(self) -> str:
+        return learner_name(self.learner)
+
+    @property
     def name(self) -> str:
-        return f"{learner_name(self.learner)} on {self.labels}"
+        return f"{self.learner_name} on {self.labels}"
 
     @property
     def is_reference(self) -> bool:
