@@ -3,9 +3,10 @@
 PARAMETERS = """
     Parameters
     ----------
-    model : {{"auto", "network", "linear", "forest", "boosting", "kernel"}}, learner, torch.nn.Module or scikit-learn {kind}, default="auto"
-        What is trained; "auto" is {auto}. Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01),
-        Forest(min_samples_leaf=10), Module(module, solver="adam"), Wrapped(estimator, features=...).
+    model : name, learner, torch.nn.Module or scikit-learn {kind}, default="auto"
+        What is trained: "auto", "network", "linear", "forest", "boosting", "kernel", or your own; "auto" is {auto}.
+        Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01), Forest(min_samples_leaf=10),
+        Module(module, solver="adam"), Wrapped(estimator, features=...).
     search : {{{searches}}} or Auto, Free or Structured, default="auto"
         {search_words} "free" is the paper's: every weight and every label on its own. Free(n_outer=50) has settings.
     reference : {{"best", "raw", "raw+trusted", "trusted"}}, default="best"
