@@ -3,8 +3,9 @@
 PARAMETERS = """
     Parameters
     ----------
-    model : {{"auto", "network", "linear"}}, learner, torch.nn.Module or scikit-learn {kind}, default="auto"
-        What is trained; "auto" is {auto}. Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01),
+    model : name, learner, torch.nn.Module or scikit-learn {kind}, default="auto"
+        What is trained: "auto", "network", "linear", "forest", "boosting", "kernel", or your own; "auto" is {auto}.
+        Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01), Forest(min_samples_leaf=10),
         Module(module, solver="adam"), Wrapped(estimator, features=...).
     search : {{{searches}}} or Auto, Free or Structured, default="auto"
         {search_words} "free" is the paper's: every weight and every label on its own. Free(n_outer=50) has settings.
@@ -31,7 +32,7 @@ PARAMETERS = """
 
     Attributes
     ----------
-    model_, reference_model_ : TrainedModel or TrainedEstimator
+    model_, reference_model_ : TrainedModel, TrainedFamily or TrainedEstimator
         The model that predicts, and its reference; one and the same after a fall back. `model_.estimator` is the
         fitted estimator of yours.
     reference_ : str

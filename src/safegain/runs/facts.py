@@ -207,8 +207,7 @@ class Architecture(Struct, frozen=True, kw_only=True):
 
 
 class StoredModel(Struct, frozen=True, kw_only=True):
-    """One trained model. Its arrays are in model.safetensors, as `model.NAME.ARRAY`; those of a member as
-    `model.NAME.NUMBER.ARRAY`."""
+    """One trained model. Its arrays in model.safetensors: `model.NAME.ARRAY`, of members `model.NAME.NUMBER.ARRAY`."""
 
     kind: Annotated[
         Literal["forest", "boosting", "kernel", "mixture", "estimator", "model"],
