@@ -78,3 +78,16 @@ def test_groups_are_routed(routing):
         model, X, y, cv=2, params={"trusted": [i % 2 == 0 for i in range(120)], "groups": groups}, return_estimator=True
     )
     assert [s.name for s in scores["estimator"][0].safeness_.sets] == ["group 0", "group 1", "group 2"]
+
+
+def test_right_labels_samples_and_weights_are_routed_and_sliced(routing):
+    X, y, trusted = digits()
+    right = [label if known else -1 for label, known in zip(load_digits().target, trusted, strict=False)]
+    sample = [i % 8 == 0 for i in range(len(y))]
+    model = PGSClassifier("linear", random_state=0).set_fit_request(right=True, sample=True, sample_weight=True)
+    params = {"right": right, "sample": sample, "sample_weight": [1.0 + i % 2 for i in range(len(y))]}
+    scores = cross_validate(make_pipeline(model), X, y, cv=2, params=params, return_estimator=True)
+    for fitted in scores["estimator"]:
+        assert 40 <= fitted[-1].trusted_.sum() <= 60
+        assert 20 <= fitted[-1].sample_.sum() <= 30
+        assert fitted[-1].record_.labels.before is not None
