@@ -128,7 +128,7 @@ def test_numbers_of_a_sample():
 def test_row_weights_count_in_references(model):
     """Rows of weight 0 may have any label."""
     X, noisy, _, trusted = noisy_digits(400, k=4)
-    weight = np.where(trusted | (np.arange(400) % 3 > 0), 2.0, 0.0)
+    weight = np.where(trusted | (np.arange(400) % 5 > 0), 2.0, 0.0)
     other = np.where(weight > 0, noisy, (noisy + 1) % 4)
 
     def raw(y, w):
