@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 
-from safegain import Claims, Free, Linear, Network, PerClass, PGSClassifier, PGSRegressor, Recipe, Structured
+from safegain import Auto, Claims, Free, Linear, Network, PerClass, PGSClassifier, PGSRegressor, Recipe, Structured
 from tests.estimators.samples import noisy_diabetes, noisy_digits
 
 QUICK = Network(n_hidden=32, recipe=Recipe(n_steps=100))
@@ -110,6 +110,11 @@ def test_a_sample_that_is_too_small_is_counted_as_such():
     fitted = PGSClassifier(QUICK, random_state=0).fit(X, given, right=right, sample=sample)
     assert fitted.safeness_.status.startswith("Fell back: 30 trusted rows are too few to compare models")
     assert fitted.reference_ == "raw+trusted"
+    forty = np.flatnonzero(trusted)[:40]  # most of which are held out: of the others, most are chosen
+    few = PGSClassifier(QUICK, search=Auto(held_out=0.8), random_state=0).fit(X, given, right=right, sample=forty)
+    assert few.held_out_.sum() >= 20
+    left = 40 - few.held_out_.sum()
+    assert f"held_out leaves {left} trusted rows to learn from" in few.safeness_.status
     nobody = PGSClassifier(QUICK, random_state=0).fit(X, given, right=right, sample=[])
     assert nobody.safeness_.fell_back
     with pytest.raises(ValueError, match="certificate: no trusted row is one of a random sample"):
@@ -149,6 +154,17 @@ def test_row_weights_count_in_the_contest():
     ]
     assert found[0] == pytest.approx(found[1])
     assert found[0] != pytest.approx(found[2])
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_classes_are_compared_by_weighted_losses(model):
+    X, noisy, _, trusted = noisy_digits(400, k=4)
+    weight = np.random.RandomState(0).rand(400) + 0.1
+    fitted = PGSClassifier(model, random_state=0).fit(X, noisy, trusted=trusted, sample_weight=weight)
+    table = fitted.comparison_
+    rows = table[table["model"] == fitted.reference_]
+    expected = np.average(rows["loss"], weights=weight[rows["row"]])
+    assert fitted.safeness_.sets[0].raw_loss == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("search", [Free(n_outer=2), Structured(n_outer=2)], ids=["free", "structured"])
