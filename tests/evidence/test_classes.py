@@ -184,3 +184,36 @@ def test_the_noise_is_the_most_likely_one(monkeypatch):
         return -likelihood(np.array([[right[0], 1 - right[0]], [1 - right[1], right[1]]]))
 
     assert climbed[-1] == pytest.approx(-minimize(minus, [0.0, 0.0], method="Nelder-Mead").fun, abs=0.01)
+
+
+def test_pairs_of_class_and_label_alone_make_a_channel_of_their_frequencies():
+    """200 pairs a class; evidence that knows nothing, of rows whose labels are as frequent as those of the pairs."""
+    random = np.random.default_rng(0)
+    truth = np.array([[0.7, 0.2, 0.1], [0.05, 0.9, 0.05], [0.3, 0.0, 0.7]])
+    classes = np.repeat(np.arange(3), 200)
+    given = np.array([random.choice(3, p=truth[j]) for j in classes])
+    pairs = torch.zeros(3, 3)
+    for j, l in zip(classes, given, strict=True):  # noqa: E741 - as in T[j, l]
+        pairs[j, l] += 1
+    flat = torch.full((600, 3), 1 / 3)
+    found = most_likely_transition(flat, torch.from_numpy(given), pairs)
+    frequencies = pairs / 200
+    assert float((found - frequencies).abs().max()) < 0.01
+    assert float((most_likely_transition(flat, torch.from_numpy(given)) - frequencies).abs().max()) > 0.1
+    none = most_likely_transition(flat[:0], torch.from_numpy(given[:0]), pairs)
+    np.testing.assert_allclose(none.numpy(), ((pairs + 1 / 3) / 201).numpy(), atol=1e-6)
+
+
+def test_pairs_add_their_log_likelihood_to_that_of_the_weak_rows():
+    """Against a general optimiser."""
+    random = np.random.default_rng(1)
+    p = random.dirichlet([0.5, 0.5], size=80)
+    y, pairs = random.integers(2, size=80), np.array([[9.0, 4.0], [1.0, 6.0]])
+
+    def loss(z):
+        T = np.stack([[1 / (1 + np.exp(-each)), 1 / (1 + np.exp(each))] for each in z])
+        return -np.log((p * T.T[y]).sum(axis=1)).sum() - ((pairs + 0.5) * np.log(T)).sum()
+
+    best = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10}).x
+    found = most_likely_transition(torch.from_numpy(p).float(), torch.from_numpy(y), torch.from_numpy(pairs).float())
+    np.testing.assert_allclose(found[:, 0].numpy(), 1 / (1 + np.exp(-best)), atol=1e-3)

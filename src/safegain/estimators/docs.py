@@ -58,9 +58,9 @@ PARAMETERS = """
         reports.{history}
     n_iter_ : int
         Length of the history, less the start of an outer loop.
-    trusted_, held_out_, set_aside_ : ndarray (n,) of bool
-        The rows that were taken as trusted; those of them that were kept from the search, to compare what it finds;
-        those that were kept from everything, for the certificate.
+    trusted_, sample_, held_out_, set_aside_ : ndarray (n,) of bool
+        The rows that were taken as trusted; those of them that are a random sample; of these, the rows that were kept
+        from the search, to compare what it finds; and those that were kept from everything, for the certificate.
     record_ : Record
         All of this as one value, from which `safegain.save` writes a run folder.
     """

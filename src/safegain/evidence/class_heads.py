@@ -31,6 +31,7 @@ from safegain.learners.target import Target
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 LEAVES = ((3, 10), (1, 3))  # rows of a leaf in the first round, on noisy labels, and later
 N_LEAVES = 2
+LEAST_LANDMARKS = 500
 MOST_TREES, LEAST_TREES, TREE_ROWS = 200, 40, 1_500_000  # trees times rows
 SMOOTHING = 0.01  # of a forest's probabilities before their logarithm
 SEEN = 0.632  # of the trees have seen a row that they were grown on
@@ -55,7 +56,9 @@ class KernelHead(Head):
         n = X.shape[0]
         self._inputs = None if scipy.sparse.issparse(X) else fit_inputs(_flat(X), model="network", scaling="auto")
         rows = self._rows(X)
-        landmarks = random.permutation(n)[: min(n_landmarks(n), most_landmarks)]
+        # A fifth of the rows: more gain little where rows are few, and many classes take more.
+        some = min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS), most_landmarks)
+        landmarks = random.permutation(n)[:some]
         kernel = Kernel.of(taken(rows, landmarks), width)
         self.ridge: Ridge
         if n <= MOST_KEPT:

@@ -19,16 +19,16 @@ from torch import Tensor
 
 from safegain.data.inputs import Rows
 from safegain.data.labels import ClassLabels
-from safegain.evidence.channel import most_likely_channel
-from safegain.learners.calibration import Calibration, calibrate
 from safegain.learners.kernel import (
     BLOCK_ROWS,
     MOST_FITTED,
     MOST_KEPT,
+    Calibration,
     Kernel,
     KernelRidge,
     KernelRidgeInBlocks,
     Ridge,
+    calibrate,
     kernel_rows,
     n_landmarks,
     taken,
@@ -38,6 +38,7 @@ from safegain.learners.recipe import posterior
 WIDTHS = (0.5, 2.0, 8.0)
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MOST_ROUNDS = 6
+EM_STEPS = 50  # for the channel
 TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
 
 
@@ -183,6 +184,23 @@ def _rounds(head: Ridge, known: ClassLabels, calibrating: Tensor) -> Iterator[_R
         fit, penalty = min(fits, key=lambda pair: pair[0].loss)
         log_p = fit(head.leave_one_out(Y, moment, penalty))
         del Y, Q  # of many rows and classes, such tensors add up
-        transition = most_likely_channel(log_p[weak].exp_(), y[weak], known.pairs)
+        transition = most_likely_transition(log_p[weak].exp_(), y[weak], known.pairs)
         Q = torch.where(known.trusted[:, None], given, posterior(log_p, transition, y))
         yield _Round(Evidence(log_p, transition, Q, fit.loss), moment, penalty, fit)
+
+
+def most_likely_transition(p: Tensor, y: Tensor, pairs: Tensor | None = None) -> Tensor:
+    """argmax over T of sum_i log sum_j p_ij T[j, y_i] + sum_jl pairs_jl log T[j, l], rows of T on the simplex.
+
+    It is concave, so EM finds it. `pairs` are rows of known class and label, which EM need not share out. One made-up
+    row of each class, spread over all labels, keeps logarithms finite.
+    """
+    k = p.shape[1]
+    known = 1 / k if pairs is None else pairs + 1 / k
+    T = torch.full((k, k), 0.5 / k) + 0.5 * torch.eye(k)
+    for _ in range(EM_STEPS):
+        share = T.T[y].mul_(p)
+        share /= share.sum(dim=1, keepdim=True)
+        counts = torch.zeros(k, k).index_add_(0, y, share).T + known
+        T = counts / counts.sum(dim=1, keepdim=True)
+    return T

@@ -20,33 +20,17 @@ from torch import Tensor
 from safegain.data.inputs import Rows
 from safegain.data.labels import ClassLabels
 from safegain.data.rows import RowSource
-from safegain.evidence.channel import most_likely_channel, posterior
+from safegain.evidence.classes import Evidence, most_likely_transition
 from safegain.evidence.class_heads import N_LEAVES, ForestHead, Head, KernelHead, Setting
 from safegain.evidence.pooling import Pool, fit_pool, fit_through_channel
-from safegain.learners.calibration import Calibration, calibrate
+from safegain.learners.kernel import Calibration, calibrate
+from safegain.learners.recipe import posterior
 
 WIDTHS = (0.15, 0.5, 2.0, 8.0)
 ROUNDS = 3
 MOST_FITTED = 65_536  # rows that heads are fitted on; the others are predicted
 TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
 BLOCK_ROWS = 16_384
-
-
-@dataclass(frozen=True)
-class Evidence:
-    log_p: Tensor  # (n, k) of each class given the row, by the other rows
-    transition: Tensor  # (k, k)
-    Q: Tensor  # (n, k) of each class given the row and its label; one-hot for trusted rows
-    loss: float  # log-loss of p on the calibrating rows
-
-    @property
-    def tensors(self) -> dict[str, Tensor]:
-        loss = torch.tensor(self.loss, dtype=torch.float64)
-        return {"log_p": self.log_p, "transition": self.transition, "Q": self.Q, "loss": loss}
-
-    @classmethod
-    def from_tensors(cls, tensors: dict[str, Tensor]) -> "Evidence":
-        return cls(tensors["log_p"], tensors["transition"], tensors["Q"], float(tensors["loss"]))
 
 
 def find_evidence(
@@ -107,7 +91,7 @@ def _rounds(heads: list[Head], known: ClassLabels, calibrating: Tensor) -> Itera
         pool = fit_pool(log_ps[:, judges].astype(np.float64), smooth)
         first = channel is None
         if channel is None:
-            channel = most_likely_channel(torch.from_numpy(pool(log_ps[:, weak])).exp().float(), y, known.pairs)
+            channel = most_likely_transition(torch.from_numpy(pool(log_ps[:, weak])).exp().float(), y, known.pairs)
         pool, channel = fit_through_channel(
             log_ps[:, rows].astype(np.float64), smooth, y, pool, channel, known.pairs, fixed=not first
         )

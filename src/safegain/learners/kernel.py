@@ -5,7 +5,7 @@
     H = F (F'F + penalty)^(-1) F'               fitted H Y, left out (H Y - diag(H) Y) / (1 - diag(H))
 
 One eigendecomposition of F'F serves every penalty and all targets Y. Features of many rows are not kept: they are
-made again in every pass, block by block.
+made again in every pass, block by block. Scores become class probabilities by a calibration.
 """
 
 from abc import ABC, abstractmethod
@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 import torch
+from scipy.optimize import minimize
+from scipy.special import log_softmax
 from torch import Tensor
 
 from safegain.data.inputs import Rows, fit_inputs
@@ -25,7 +27,7 @@ MOST_KEPT = 16_384  # rows whose features are kept: at most 130 MB
 # of the corrected labels, with 1,000 landmarks and 1,750 alike; one on 131,072 up to 0.2, and this one nothing.
 MOST_FITTED = 262_144
 BLOCK_ROWS = 4096  # of a pass
-MOST_LANDMARKS, LEAST_LANDMARKS = 2000, 500
+MOST_LANDMARKS = 2000
 MOST_WORK = 5e10  # rows times landmarks squared: seconds
 RANK = 1e-6  # of the largest eigenvalue of K(L, L): what is smaller is rounding in single precision
 
@@ -52,9 +54,8 @@ def taken(rows: Rows, numbers: np.ndarray) -> Rows:
 
 
 def n_landmarks(n: int) -> int:
-    """A fifth of the rows: more gain little where rows are few, and many classes take more."""
     n = min(n, MOST_FITTED)
-    return min(n, max(n // 5, LEAST_LANDMARKS), MOST_LANDMARKS, int((MOST_WORK / n) ** 0.5))
+    return min(n, MOST_LANDMARKS, int((MOST_WORK / n) ** 0.5))
 
 
 @dataclass(frozen=True)
@@ -179,3 +180,39 @@ class KernelRidgeInBlocks(Ridge):
 
 def _left_out(Z: Tensor, own: Tensor, Y: Tensor, fitted: Tensor) -> Tensor:
     return torch.where(fitted[:, None], (Z - own * Y) / (1 - own), Z)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    scale: float
+    bias: Tensor  # (k,)
+    loss: float  # log-loss of the rows that it was fitted on
+
+    def __call__(self, scores: Tensor) -> Tensor:
+        """log softmax(scale * score + bias)"""
+        return torch.log_softmax(self.scale * scores + self.bias, dim=1)
+
+
+def calibrate(scores: Tensor, wanted: Tensor, weight: Tensor | None = None) -> Calibration:
+    """The most likely scale and bias for distributions `wanted`, a convex fit  # (n, k) both
+
+    Biases have a standard normal prior, and labels are smoothed by one row in all, so that few rows that are all right
+    do not make the others certain.
+    """
+    Z, hit = scores.double().numpy(), wanted.double().numpy()
+    n, k = Z.shape
+    share = np.full((n, 1), 1 / n) if weight is None else (weight.double() / weight.double().sum()).numpy()[:, None]
+    smooth = (1 - 1 / (n + 2)) * hit + 1 / (n + 2) / k
+
+    def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        scale, bias = parameters[0], parameters[1:]
+        log_p = log_softmax(scale * Z + bias, axis=1)
+        off = (np.exp(log_p) - smooth) * share
+        value = -float((share * smooth * log_p).sum()) + float(bias @ bias) / (2 * n)
+        return value, np.concatenate([[(off * Z).sum()], off.sum(axis=0) + bias / n])
+
+    start = np.concatenate([[10.0], np.zeros(k)])
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] + [(None, None)] * k).x
+    log_p = log_softmax(found[0] * Z + found[1:], axis=1)
+    loss = -float((share * hit * log_p).sum())
+    return Calibration(float(found[0]), torch.from_numpy(found[1:]).float(), loss)

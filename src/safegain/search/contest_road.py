@@ -21,7 +21,8 @@ from torch import Tensor
 from safegain.data.checkpoint import Kept
 from safegain.data.labels import one_hot
 from safegain.data.stages import Stages
-from safegain.evidence.pooled import Evidence, find_evidence
+from safegain.evidence.classes import Evidence
+from safegain.evidence.pooled import find_evidence
 from safegain.learners.mixture import TrainedMixture, logits_of
 from safegain.learners.wrapped import Wrapped
 from safegain.search.candidates import Candidate, candidates
