@@ -3,8 +3,10 @@
 PARAMETERS = """
     Parameters
     ----------
-    model : name, learner, torch.nn.Module or scikit-learn {kind}, default="auto"
+    model : name, learner, torch.nn.Module, scikit-learn {kind}, or a list of these, default="auto"
         What is trained: "auto", "network", "linear", "forest", "boosting", "kernel", or your own; "auto" is {auto}.
+        For classes, a list of models holds a contest, and a mixture of at most three of them may win; "best" is a
+        list of all that have a name.
         Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01), Forest(min_samples_leaf=10),
         Module(module, solver="adam"), Wrapped(estimator, features=...).
     search : {{{searches}}} or Auto, Free or Structured, default="auto"
@@ -43,6 +45,9 @@ PARAMETERS = """
         References and "new" model on trusted rows kept to compare them, before a last training takes those rows in; a
         new model that was refused is there too. One line for each row and model, and none where trusted rows are too
         few. Columns: row (its number in the X of `fit`, counted on over the processes in their order), model, {columns}
+    leaderboard_ : DataFrame
+        With several models: how each fared on trusted rows that it had not seen, best first. Columns: learner,
+        trained_on (which labels), loss, mistakes, share (of the mixture that won), seconds.
     certificate_ : Certificate or None
         What the rows that were set aside say.
     sample_weight_ : ndarray (n,)

@@ -1,4 +1,4 @@
-"""What predicts each row's class without its own label: kernel ridge regression left out one by one, forests out of bag.
+"""What predicts each row without its own label: kernel ridge regression left out one by one, forests out of bag.
 
 A head regresses on the classes as they are believed to be, in every round anew, and gives scores in several settings;
 trusted rows that were no targets choose between them.
@@ -51,7 +51,12 @@ class Head(ABC):
 
 class KernelHead(Head):
     def __init__(
-        self, X: Rows, width: float, targets: Tensor, random: np.random.RandomState, most_landmarks: int = MOST_LANDMARKS
+        self,
+        X: Rows,
+        width: float,
+        targets: Tensor,
+        random: np.random.RandomState,
+        most_landmarks: int = MOST_LANDMARKS,
     ) -> None:
         n = X.shape[0]
         self._inputs = None if scipy.sparse.issparse(X) else fit_inputs(_flat(X), model="network", scaling="auto")

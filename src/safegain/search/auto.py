@@ -5,8 +5,8 @@ from typing import ClassVar
 from safegain.data.parts import Masks
 from safegain.data.settings import check, is_share, setting
 from safegain.learners.base import Differentiable, Learner
-from safegain.learners.several import Several
 from safegain.learners.kernel import many_rows
+from safegain.learners.several import Several
 from safegain.search.base import Search
 from safegain.search.outcome import Outcome
 from safegain.search.problem import Problem

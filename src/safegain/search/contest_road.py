@@ -106,19 +106,23 @@ class _Road:
         fold = last_fold(self.material.rows)
         evidence = self._evidence("last-evidence", fold)
         self.stages.begin("last training")
-        members = {number: self._trained(self.entries[number].candidate, fold, evidence.Q) for number in {kept, *mix.members}}
+        members = {
+            number: self._trained(self.entries[number].candidate, fold, evidence.Q) for number in {kept, *mix.members}
+        }
         sets = (SetMargin.between("held-out rows", old.loss, new.loss), *margins)
         given = self._as_given(members[kept])
         if reason is None:
             model = TrainedMixture(
                 tuple(members[number] for number in mix.members),
-                tuple(mix.weights.tolist()),
+                mix.weights,
                 self.material.classes,
-                tuple(mix.sharpness.tolist()),
+                mix.sharpness,
             )
             Q = self.material.rows.of_weak(evidence.Q)
             best = Choice(model, torch.ones(len(Q)), Q)
-            report = SafenessReport(False, 1, sets, safe(f"{better(new.loss, old.loss, reference.labels)}, with {told}"))
+            report = SafenessReport(
+                False, 1, sets, safe(f"{better(new.loss, old.loss, reference.labels)}, with {told}")
+            )
         else:
             best, report = given, SafenessReport(False, None, sets, "")
             report = report.fallen_back(fell_back(reason, reference.labels))
@@ -208,13 +212,13 @@ class _Road:
         weight = None if self.weight is None else torch.from_numpy(self.weight)
         return replace(Score.of_logits(torch.from_numpy(logits_of(P)), self.y), weight=weight)
 
-    def _by_fold(self, members: Sequence[int], weights: Sequence[float], sharpness: Sequence[float]) -> "ByFold":
+    def _by_fold(self, members: Sequence[int], weights: tuple[float, ...], sharpness: tuple[float, ...]) -> Any:
         mixtures = [
             TrainedMixture(
                 tuple(self.entries[number].models[fold] for number in members),
-                tuple(map(float, weights)),
+                weights,
                 self.material.classes,
-                tuple(map(float, sharpness)),
+                sharpness,
             )
             for fold in range(len(self.folds))
         ]
@@ -234,7 +238,7 @@ class _Road:
         return Comparison(among - int(rows.weak.sum()), losses, wrong)
 
     def _leaderboard(self, scores: list[Score], mix: Mix) -> list[Standing]:
-        share = dict(zip(mix.members, mix.weights.tolist(), strict=True))
+        share = dict(zip(mix.members, mix.weights, strict=True))
         found = [
             Standing(
                 entry.candidate.learner_name,
