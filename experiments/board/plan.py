@@ -87,7 +87,7 @@ def runs(
     chosen = [
         run
         for run in planned
-        if (run.data, tuple(run.setting.items())) in kept
+        if (run.data, run.setting) in kept
         and (not methods or run.method in methods)
         and (not seeds or run.seed in seeds)
     ]
@@ -95,7 +95,7 @@ def runs(
 
 
 def seconds_needed(planned: Sequence[Run], results: Results) -> float:
-    """Measured seconds where a run is stored; else the mean of the stored runs of its cell and entry, else of its entry.
+    """Each run at the mean of the stored runs of its cell and entry, or else of its entry in all cells.
 
     nan while an entry has no stored run at all.
     """
