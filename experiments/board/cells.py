@@ -1,7 +1,6 @@
 """What the board is played on: a cell is one data set with one kind of noise and one number of trusted rows."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from experiments.plan import Value
 from safegain.datasets import DEVELOPMENT, FINAL
@@ -46,7 +45,7 @@ class BoardCell:
     noise: str
     rate: float | None  # None: the labels are wrong of themselves
     n_trusted: int
-    more: Mapping[str, Value] = field(default_factory=dict)  # of the setting
+    n_weak: int | None = None  # None: as many as other cells have
 
     @property
     def final(self) -> bool:
@@ -59,12 +58,13 @@ class BoardCell:
     @property
     def setting(self) -> dict[str, Value]:
         rate = {} if self.rate is None else {"rate": self.rate}
-        return {"set": self.set, "noise": self.noise, **rate, "n_trusted": self.n_trusted, **self.more}
+        weak = {} if self.n_weak is None else {"n_weak": self.n_weak}
+        return {"set": self.set, "noise": self.noise, **rate, **weak, "n_trusted": self.n_trusted}
 
     @property
     def label(self) -> str:
         noise = WORDS[self.noise] + ("" if self.rate is None else f" {self.rate:.0%}")
-        weak = f", {self.more['n_weak']:,} weak" if "n_weak" in self.more else ""
+        weak = "" if self.n_weak is None else f", {self.n_weak:,} weak"
         return f"{noise}, {self.n_trusted:,} trusted{weak}"
 
     @property
@@ -95,6 +95,6 @@ FINAL_CELLS = tuple(cell for name in FINAL for cell in cells_of(name))
 VERY_FEW_CELLS = tuple(
     BoardCell(name, *noises(name)[0], VERY_FEW) for name in DEVELOPMENT if name not in ("mnist", "cifar10n")
 )
-LETTER = BoardCell("letter", "uniform", 0.5, MANY, {"n_weak": 10_000})
-MNIST = BoardCell("mnist", "uniform", 0.5, MANY, {"n_weak": 7000})
+LETTER = BoardCell("letter", "uniform", 0.5, MANY, 10_000)
+MNIST = BoardCell("mnist", "uniform", 0.5, MANY, 7000)
 NAMED_CELLS = (LETTER, MNIST)  # with bars of their own

@@ -66,14 +66,14 @@ def recovered(ours: np.ndarray, floor: np.ndarray, bound: np.ndarray) -> np.ndar
 
 def set_means(scores: np.ndarray, sets: Sequence[str]) -> np.ndarray:
     """(..., sets): the mean over the cells of each set, each cell's mean over the seeds that there are."""
-    cells = _mean_over_seeds(scores)
+    cells = mean_over_seeds(scores)
     names = np.array(sets)
     return np.stack([cells[..., names == name].mean(axis=-1) for name in dict.fromkeys(sets)], axis=-1)
 
 
 def mean_ranks(scores: np.ndarray, sets: Sequence[str]) -> np.ndarray:
     """(methods,): ranks by mean accuracy in each cell, 1 for the best and ties shared; means over cells, then sets."""
-    ranks = rankdata(-_mean_over_seeds(scores).round(ROUNDED), axis=0)
+    ranks = rankdata(-mean_over_seeds(scores).round(ROUNDED), axis=0)
     return set_means(ranks[..., None], sets).mean(axis=-1)
 
 
@@ -117,7 +117,7 @@ def unsafe_runs(scores: np.ndarray, reference: np.ndarray) -> tuple[int, int]:
     return int((drop.round(ROUNDED) > UNSAFE).sum()), drop.size
 
 
-def _mean_over_seeds(scores: np.ndarray) -> np.ndarray:
+def mean_over_seeds(scores: np.ndarray) -> np.ndarray:
     """nan where no seed has been run, without a warning."""
     there = np.isfinite(scores)
     total = np.where(there, scores, 0).sum(axis=-1)

@@ -75,9 +75,8 @@ def runs(
     """`only` keeps cells with one of these words in their name, `methods` and `seeds` the runs of these."""
     parts = list(parts)
     named = {cell.name.lower(): cell for part in parts for cell in part.cells}
-    kept = {
-        (c.data, tuple(c.setting.items())) for n, c in named.items() if not only or any(w.lower() in n for w in only)
-    }
+    found = [cell for name, cell in named.items() if not only or any(word.lower() in name for word in only)]
+    kept = [(cell.data, cell.setting) for cell in found]
     if not kept:
         raise ValueError(f"only: no cell's name has {' or '.join(only)} in it; the cells are {'; '.join(named)}")
     planned = [run for part in parts for run in part.runs(quick)]
