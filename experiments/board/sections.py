@@ -32,6 +32,8 @@ def peers_table(scores: Scores, strongest: list[Entry] | None) -> str:
     """Everyone who has run, by mean rank on the cells and seeds that all of them have run; then against Safegain."""
     accuracy = {entry: scores.of(entry) for entry in (*OURS, *PEERS) if entry in scores.entries}
     begun = [entry for entry, values in accuracy.items() if np.isfinite(values).any()]
+    if not begun:
+        return ""
     table = np.array([accuracy[entry] for entry in begun])
     shared = np.isfinite(table).all(axis=0)
     kept = shared.any(axis=1)
