@@ -61,7 +61,6 @@ VERY_FEW = Part("Development sets, 40 trusted rows", VERY_FEW_CELLS, ((USUAL, SE
 NAMED = Part(
     "Two development cells with bars of their own",
     NAMED_CELLS,
-    SHAPES,
     ((OURS, DEVELOPMENT_SEEDS),),
 )
 
