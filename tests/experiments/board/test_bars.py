@@ -51,6 +51,7 @@ def test_bars_are_met_where_we_are_ahead_and_missed_where_we_are_behind():
     # Two sets are too few for the signed ranks to be sure: of four signs two are as extreme.
     assert met() == [True, True, True, False, True, True]
     assert met(part=many_sets()) == [True, True, True, True, None, True]  # no cell with 1,000 trusted rows
+    assert met(ours_at(70), part=many_sets())[3] is False  # sure to differ, but behind
     # 84.2 is .8 behind the best usual model: behind for certain, less than a point, and no part of the gap.
     assert met(ours_at(84.2)) == [False, False, False, False, True, True]
     # 84.6 is less than half a point behind.
