@@ -4,7 +4,7 @@ from experiments.board import __main__ as command
 
 
 def test_a_rehearsal_from_the_command_to_the_page(tmp_path, capsys):
-    arguments = ["--quick", "--jobs", "1", "--only", "digits, pairs", "--methods", "all_true"]
+    arguments = ["--quick", "--jobs", "1", "--only", "digits, instance", "--methods", "all_true"]
     where = ["--results", str(tmp_path), "--page", str(tmp_path / "board.md"), "--figures", str(tmp_path)]
     assert command.main([*arguments, *where]) == 0
     assert "| SVC, all labels true |" in (tmp_path / "board.md").read_text()

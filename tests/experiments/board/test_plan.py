@@ -26,6 +26,7 @@ def test_a_rehearsal_never_touches_a_final_set():
     assert {run.seed for run in rehearsed} == {0}
     assert all(run.quick for run in rehearsed)
     assert FINAL.runs(quick=True) == []
+    assert len({tuple(run.setting.items()) for run in DEVELOPMENT.runs(quick=True)}) == 3
 
 
 def test_some_cells_methods_and_seeds_can_be_chosen():
