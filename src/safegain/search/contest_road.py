@@ -26,7 +26,7 @@ from safegain.evidence.pooled import find_evidence
 from safegain.learners.mixture import TrainedMixture, logits_of
 from safegain.learners.wrapped import Wrapped
 from safegain.search.candidates import Candidate, candidates
-from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
+from safegain.search.contest import SafenessReport, Score, SetMargin, best_sharpness, better, fell_back, safe, worse_on
 from safegain.search.folds import Fold, folds_of, last_fold
 from safegain.search.heads import numbers
 from safegain.search.judges import contest_judges
@@ -87,7 +87,9 @@ class _Road:
         mix = mixed([entry.P for entry in self.entries], self.y, self.weight)
         margins = []
         if upper is not None:
-            old, new = self._by_fold((kept,), (1.0,), (1.0,)), self._by_fold(mix.members, mix.weights, mix.sharpness)
+            sharpness = best_sharpness(torch.from_numpy(logits_of(self.entries[kept].P)), self.y)
+            old = self._by_fold((kept,), (1.0,), (sharpness,))
+            new = self._by_fold(mix.members, mix.weights, mix.sharpness)
             losses = zip(upper.names, upper.losses(old).tolist(), upper.losses(new).tolist(), strict=True)
             margins = [SetMargin.between(*each) for each in losses]
         return self._concluded(kept, mix, scores, margins)
