@@ -61,7 +61,8 @@ class _Road:
         self.problem, self.measure = problem, measure
         self.material = Material.of(problem.parts, problem.learner)
         self.folds = folds_of(self.material.rows, self.material.y, problem.random)
-        self.judged = torch.cat([numbers(fold.judged) for fold in self.folds] or [torch.empty(0, dtype=torch.long)])
+        masks = [fold.judged for fold in self.folds]
+        self.judged = numbers(torch.stack(masks).any(dim=0)) if masks else torch.empty(0, dtype=torch.long)
         self.y = self.material.y[self.judged]
         self.weight = self._judges_weight()
         self.seed = problem.random.randint(2**31)
@@ -88,8 +89,8 @@ class _Road:
         margins = []
         if upper is not None:
             sharpness = best_sharpness(torch.from_numpy(logits_of(self.entries[kept].P)), self.y)
-            old = self._by_fold((kept,), (1.0,), (sharpness,))
-            new = self._by_fold(mix.members, mix.weights, mix.sharpness)
+            old = self._mixtures((kept,), (1.0,), (sharpness,))
+            new = self._mixtures(mix.members, mix.weights, mix.sharpness)
             losses = zip(upper.names, upper.losses(old).tolist(), upper.losses(new).tolist(), strict=True)
             margins = [SetMargin.between(*each) for each in losses]
         return self._concluded(kept, mix, scores, margins)
@@ -198,8 +199,7 @@ class _Road:
             self._trained(entry.candidate, fold, evidence.Q)
             for fold, evidence in zip(self.folds, evidences, strict=True)
         ]
-        judged = [self.material.X[numbers(fold.judged).numpy()] for fold in self.folds]
-        entry.P = np.concatenate([model.predict_proba(X) for model, X in zip(entry.models, judged, strict=True)])
+        entry.P = self._by_fold(entry.models).predict_proba(self.material.X[self.judged.numpy()])
         entry.seconds += time.perf_counter() - began
 
     def _trained(self, candidate: Candidate, fold: Fold, Q: Tensor, part: np.ndarray | None = None) -> Any:
@@ -214,17 +214,22 @@ class _Road:
         weight = None if self.weight is None else torch.from_numpy(self.weight)
         return replace(Score.of_logits(torch.from_numpy(logits_of(P)), self.y), weight=weight)
 
-    def _by_fold(self, members: Sequence[int], weights: tuple[float, ...], sharpness: tuple[float, ...]) -> Any:
-        mixtures = [
-            TrainedMixture(
-                tuple(self.entries[number].models[fold] for number in members),
-                weights,
-                self.material.classes,
-                sharpness,
-            )
-            for fold in range(len(self.folds))
-        ]
-        return ByFold(mixtures, [int(fold.judged.sum()) for fold in self.folds])
+    def _by_fold(self, models: Sequence[Any]) -> "ByFold":
+        return ByFold(models, [fold.judged[self.judged].numpy() for fold in self.folds])
+
+    def _mixtures(self, members: Sequence[int], weights: tuple[float, ...], sharpness: tuple[float, ...]) -> Any:
+        """Those of the folds, as one that predicts the judged rows."""
+        return self._by_fold(
+            [
+                TrainedMixture(
+                    tuple(self.entries[number].models[fold] for number in members),
+                    weights,
+                    self.material.classes,
+                    sharpness,
+                )
+                for fold in range(len(self.folds))
+            ]
+        )
 
     def _comparison(self, scores: list[Score], new: Score) -> Comparison:
         """The best reference of each kind, and the new model."""
@@ -276,12 +281,14 @@ class _Road:
 
 @dataclass(frozen=True)
 class ByFold:
-    """Predicts the judged rows, each by the model of its fold, for safeness on these rows in any view of them."""
+    """Predicts the judged rows, in any view of them, each by the model of its fold."""
 
     models: Sequence[Any]
-    sizes: Sequence[int]
+    masks: Sequence[np.ndarray]  # over the judged rows
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        ends = np.cumsum(self.sizes)
-        pieces = [X[end - size : end] for end, size in zip(ends, self.sizes, strict=True)]
-        return np.concatenate([model.predict_proba(piece) for model, piece in zip(self.models, pieces, strict=True)])
+        found = [model.predict_proba(X[mask]) for model, mask in zip(self.models, self.masks, strict=True)]
+        P = np.empty((len(self.masks[0]), found[0].shape[1]))
+        for mask, each in zip(self.masks, found, strict=True):
+            P[mask] = each
+        return P

@@ -25,15 +25,18 @@ class Fold:
 
 def folds_of(rows: Arrangement, y: Tensor, random: np.random.RandomState) -> list[Fold]:
     """Of few trusted rows none is a target, and each half judges what the other has calibrated; no fold: too few."""
-    first, second, others = rows.search & rows.sample, rows.held_out, rows.search & ~rows.sample
-    n, weak = int(first.sum() + second.sum()), rows.labelled & rows.weak
-    if n < LEAST or not first.any() or not second.any():
+    sample, others, weak = rows.trusted & rows.sample, rows.trusted & ~rows.sample, rows.labelled & rows.weak
+    n = int(sample.sum())
+    if n < LEAST:
         return []
     if n < FEW:
-        pairs = ((second, first), (first, second))
-        return [Fold(others | known, weak | others, known, judged) for known, judged in pairs]
-    half = _half(first, y, random)
-    return [Fold(rows.search, weak | (rows.search & ~half), half, second)]
+        half = _half(sample, y, random)
+        turns = ((sample & ~half, half), (half, sample & ~half))
+        return [Fold(others | known, weak | others, known, judged) for known, judged in turns]
+    if not rows.held_out.any():
+        return []
+    half = _half(rows.search & rows.sample, y, random)
+    return [Fold(rows.search, weak | (rows.search & ~half), half, rows.held_out)]
 
 
 def last_fold(rows: Arrangement) -> Fold:

@@ -73,6 +73,9 @@ def contest_judges(problem: Problem, *, crossed: bool) -> UpperLevel:
     if not crossed:
         return held_out_judges(parts, model, rows, safeness, random)
     both = [parts.search.of_sample(), parts.held_out]
+    X, y = join_rows([part.X for part in both]), torch.cat([part.y for part in both])
     groups = None if both[0].groups is None else np.concatenate([part.groups for part in both])
-    joined = Part(join_rows([part.X for part in both]), torch.cat([part.y for part in both]), groups)
-    return judges(replace(parts, search=joined), model, rows, safeness, random)
+    if isinstance(X, AnyRows):  # in the order of the user
+        order = np.argsort(X.numbers)
+        X, y, groups = X[order], y[order], None if groups is None else groups[order]
+    return judges(replace(parts, search=Part(X, y, groups)), model, rows, safeness, random)
