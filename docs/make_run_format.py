@@ -15,7 +15,7 @@ SECTIONS = {
         *(facts.Facts, facts.Rows, facts.Files, facts.Verdict, facts.ComparedModel, facts.Margin, facts.Part),
         *(facts.Checked, facts.CheckedClass, facts.Record, facts.Certificate, facts.Entry),
         *(facts.Encoder, facts.EncoderParameters),
-        *(facts.Estimator, facts.Fitted, facts.Architecture, facts.StoredModels, facts.StoredModel),
+        *(facts.Estimator, facts.Fitted, facts.Standing, facts.Architecture, facts.StoredModels, facts.StoredModel),
     ),
     "request.json": (Request,),
 }

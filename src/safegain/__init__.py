@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from safegain.learners.module import Module
     from safegain.learners.network import Network
     from safegain.learners.recipe import Recipe
+    from safegain.learners.several import Several
     from safegain.learners.wrapped import Wrapped
     from safegain.runs.loading import load
     from safegain.runs.saving import save
@@ -51,6 +52,7 @@ _HOME = {
     "Free": "search.free",
     "GradientDescent": "bilevel.update_rules",
     "KernelMachine": "learners.kernel_machine",
+    "Several": "learners.several",
     "Linear": "learners.linear",
     "Module": "learners.module",
     "Momentum": "bilevel.update_rules",
@@ -110,6 +112,7 @@ __all__ = [
     "PerView",
     "RMSProp",
     "Recipe",
+    "Several",
     "Structured",
     "Unrolled",
     "Wrapped",

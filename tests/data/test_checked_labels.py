@@ -73,7 +73,7 @@ def test_numbers_are_in_the_units_of_the_labels_that_are_learned_from():
         ([True, False, True], [1.0, np.nan, np.nan], "right: holds numbers and y holds truths"),
         ([0, 1, 0], [1, -1], "right: has 2 entries and y has 3; pass one for each row"),
         ([0, 1, 0], [np.nan] * 3, "right: no row has a right label"),
-        ([0, 1, 0], [1j, 0, 0], "right: complex data not supported"),
+        ([0, 1, 0], [1j, 0, 0], "right: Complex data not supported"),
     ],
 )
 def test_what_does_not_fit_is_said(y, right, message):

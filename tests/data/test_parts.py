@@ -146,3 +146,13 @@ def test_held_out_and_set_aside_rows_are_drawn_from_the_sample():
     assert weaker.sample is None
     everyone = drawn_masks(Said(trusted), labels, 0.5, 0.2, None, np.random.RandomState(0))
     assert (everyone.held_out.sum(), everyone.set_aside.sum()) == (50, 0)
+
+
+def test_weights_leave_something_to_learn_from():
+    labels, trusted = classification_labels(np.arange(60) % 2), np.arange(60) < 30
+    random = np.random.RandomState(0)
+    for rows, what in ((trusted, "weak rows"), (~trusted, "trusted rows to learn from")):
+        said = Said(trusted, weight=rows.astype(float))
+        with pytest.raises(ValueError, match=f"^sample_weight: the {what} all have weight zero"):
+            drawn_masks(said, labels, 0.0, 0.2, None, random)
+    drawn_masks(Said(trusted, weight=(np.arange(60) % 29 == 0).astype(float)), labels, 0.0, 0.2, None, random)

@@ -32,4 +32,4 @@ def test_only_rows_set_aside_count():
     found = certificate_of_fit(Claims(0.05, size=20), outcome, labels, X, masks, groups)
     assert (found.certified, found.n, len(found.entries)) == (True, 20, 1)
     each = certificate_of_fit(Claims(0.05, per_group=True), outcome, labels, X, masks, groups)
-    assert [entry.n for entry in each.entries] == [10, 10]
+    assert [entry.n for entry in each.entries] == [20, 10, 10]

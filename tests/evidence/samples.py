@@ -5,6 +5,7 @@ import torch
 from sklearn.datasets import make_blobs
 
 from safegain.data.labels import ClassLabels
+from safegain.evidence.classes import Basis, Features
 
 
 def made(shape, seed=0, dtype=torch.float64):
@@ -19,7 +20,7 @@ def pair_noise(k, wrong):
     return (1 - wrong) * np.eye(k) + wrong * np.roll(np.eye(k), 1, axis=1)
 
 
-def blobs(n=500, n_trusted=60, wrong=0.4, seed=0):
+def noisy_blobs(n=500, n_trusted=60, wrong=0.4, seed=0):
     """(X, known, true classes, targets, calibrating): three blobs; the last rows are trusted."""
     X, true = make_blobs(n + n_trusted, centers=[[0, 0], [4, 0], [0, 4]], random_state=seed)
     rng, trusted = np.random.RandomState(seed), np.arange(n + n_trusted) >= n
@@ -28,3 +29,9 @@ def blobs(n=500, n_trusted=60, wrong=0.4, seed=0):
     known = ClassLabels(torch.from_numpy(given), torch.from_numpy(trusted), 3)
     calibrating = torch.arange(len(true)) >= n + n_trusted // 2
     return X, known, true, known.labelled & ~calibrating, calibrating
+
+
+def blobs(*args, **options):
+    """The same with features of the rows."""
+    X, *others = noisy_blobs(*args, **options)
+    return Features(X, Basis(2.0, np.arange(0, len(X), 4), np.arange(len(X)))), *others

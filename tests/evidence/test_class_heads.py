@@ -11,7 +11,7 @@ from safegain.evidence.class_heads import LEAVES, PENALTIES, SMOOTHING, ForestHe
 from safegain.learners.forest import Forest
 from safegain.learners.leaves import Leaves
 from safegain.learners.target import Target
-from tests.evidence.samples import blobs
+from tests.evidence.samples import noisy_blobs
 
 
 def random(seed=0):
@@ -34,13 +34,13 @@ def test_the_kernels_scores_are_refits_without_the_row(monkeypatch, kind):
     if kind == "in blocks":
         monkeypatch.setattr(safegain.learners.kernel, "MOST_KEPT", 40)
         monkeypatch.setattr(safegain.learners.kernel, "BLOCK_ROWS", 16)
-    X, known, _, targets, _ = blobs(60, 20)
+    X, known, _, targets, _ = noisy_blobs(60, 20)
     X = {"sparse": scipy.sparse.csr_array(X), "stacked": X[:, :, None]}.get(kind, X)
     head = KernelHead(X, 0.5, targets, random(), most_landmarks=30)
-    assert head.ridge.kernel.landmarks.shape == (30, 2)
+    assert head.kernel.landmarks.shape == (30, 2)
     settings, Q = list(head.settings(labels(known), 0)), labels(known)
     assert len(settings) == len(PENALTIES)
-    F = head.ridge.kernel.features(head._rows(X)).double().numpy()
+    F = head.kernel.features(head._rows(X)).double().numpy()
     Y, fitted = (Q - Q[targets].mean(axis=0)).astype(np.float64), targets.numpy()
 
     def refit(row, penalty):
@@ -55,9 +55,9 @@ def test_the_kernels_scores_are_refits_without_the_row(monkeypatch, kind):
 
 
 def test_landmarks_are_drawn_from_the_seed():
-    X, _, _, targets, _ = blobs(600, 20)
+    X, _, _, targets, _ = noisy_blobs(600, 20)
     heads = [KernelHead(X, 0.5, targets, random(seed)) for seed in (0, 0, 1)]
-    first, same, other = (head.ridge.kernel.landmarks for head in heads)
+    first, same, other = (head.kernel.landmarks for head in heads)
     assert len(first) == 500
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
@@ -71,7 +71,7 @@ def scores(head, Q, number=0):
 @pytest.mark.parametrize("soft", [False, True], ids=["labels", "distributions"])
 def test_a_rows_own_label_has_no_part_in_its_score(soft):
     """The trees that have not seen the row are the same ones, to the bit; those of its neighbours are not."""
-    X, known, _, targets, _ = blobs(200, 40)
+    X, known, _, targets, _ = noisy_blobs(200, 40)
     Q = (0.7 * labels(known) + 0.1).astype(np.float32) if soft else labels(known)
     row = 100
     assert targets[row]
@@ -81,7 +81,7 @@ def test_a_rows_own_label_has_no_part_in_its_score(soft):
 
 
 def test_rows_that_are_no_targets_have_no_say():
-    X, known, _, targets, _ = blobs(200, 40)
+    X, known, _, targets, _ = noisy_blobs(200, 40)
     Q = labels(known)
     other = np.where(targets.numpy()[:, None], Q, Q[::-1])
     assert (other != Q).any()
@@ -90,7 +90,7 @@ def test_rows_that_are_no_targets_have_no_say():
 
 def test_rows_that_are_no_targets_are_asked_of_as_few_trees(monkeypatch):
     """Of about exp(-1) of them: so many have not seen a target."""
-    X, known, _, targets, _ = blobs(300, 100)
+    X, known, _, targets, _ = noisy_blobs(300, 100)
     seen, plain = [], Leaves.out_of_bag
     monkeypatch.setattr(Leaves, "out_of_bag", lambda self, target: seen.append(self) or plain(self, target))
     (setting,) = ForestHead(X, targets, 1, random()).settings(labels(known), 0)
@@ -105,7 +105,7 @@ def test_rows_that_are_no_targets_are_asked_of_as_few_trees(monkeypatch):
 
 @pytest.mark.parametrize("place", range(len(LEAVES[0])))
 def test_leaves_are_smaller_in_later_rounds(monkeypatch, place):
-    X, known, _, targets, _ = blobs(60, 20)
+    X, known, _, targets, _ = noisy_blobs(60, 20)
     grown, plain = [], Forest.grow
     monkeypatch.setattr(Forest, "grow", lambda self, *args: grown.append((self, args[2])) or plain(self, *args))
     monkeypatch.setattr(class_heads, "MOST_TREES", 40)
@@ -119,9 +119,9 @@ def test_leaves_are_smaller_in_later_rounds(monkeypatch, place):
 
 def test_a_forest_elsewhere_is_the_family_itself(monkeypatch):
     monkeypatch.setattr(class_heads, "MOST_TREES", 40)
-    X, known, _, targets, _ = blobs(100, 20)
+    X, known, _, targets, _ = noisy_blobs(100, 20)
     head = ForestHead(X[:, :, None], targets, 1, random())
-    fresh = blobs(50, 20, seed=5)[0]
+    fresh = noisy_blobs(50, 20, seed=5)[0]
     (setting,) = head.settings(labels(known), 1)
     target = Target(labels(known), np.arange(3), targets.numpy().astype(float))
     family = Forest(n_trees=40, min_samples_leaf=LEAVES[1][1], bootstrap=True).train(X, target, head.seed + 1)

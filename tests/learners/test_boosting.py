@@ -22,6 +22,20 @@ def test_on_sure_labels_it_is_scikit_learns(k):
     assert found.predict(fresh).tolist() == CLASSES[oracle.predict(fresh)].tolist()
 
 
+def test_with_weights_gaps_and_names_it_is_scikit_learns_too():
+    X, random = rows(FEW).astype(np.float32), np.random.default_rng(2)
+    y, weight = codes(X), random.random(FEW)
+    X[:, 0], X[random.random(FEW) < 0.3, 1] = random.integers(0, 6, FEW), np.nan
+    y = np.where((X[:, 0] % 3 == 1) & (random.random(FEW) < 0.9), 2, y)
+    found = Boosting(max_iter=8, min_samples_leaf=3, categorical=(0,))
+    model = found.train(X, Target(np.eye(3, dtype=np.float32)[y], CLASSES, weight), 0)
+    oracle = HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=3, categorical_features=[0])
+    fresh = rows(400, seed=3).astype(np.float32)
+    fresh[:, 0], fresh[::3, 1], fresh[::5, 0] = random.integers(0, 6, 400), np.nan, np.nan
+    wanted = oracle.fit(X, y, sample_weight=weight).predict_proba(fresh)
+    assert model.predict_proba(fresh) == pytest.approx(wanted, abs=1e-5)
+
+
 @pytest.mark.parametrize(("loss", "theirs"), [("squared", "squared_error"), ("absolute", "absolute_error")])
 def test_on_numbers_it_is_scikit_learns(loss, theirs):
     X, target = numbers(FEW, weighted=True)

@@ -29,7 +29,9 @@ def test_what_it_takes():
     assert not Several([Network(), Wrapped(KNeighborsClassifier())]).takes_weight
     with pytest.raises(ValueError, match="model: must be a classifier, got Ridge"):
         Several([Linear(), Wrapped(Ridge())]).check_task(classifies=True)
-    Several([Linear(), Wrapped(Ridge())]).check_task(classifies=False)
+    with pytest.raises(ValueError, match="model: a list of models is for classes"):
+        Several([Linear()]).check_task(classifies=False)
+    Several([Linear(), Network()]).check_task(classifies=True)
 
 
 def test_the_first_one_is_trained_where_nobody_chooses():

@@ -188,4 +188,9 @@ def drawn_masks(
     kept = nothing if aside is None else aside(masks.of_sample, labels, said.groups, random)
     check_trained_on(labels, trusted)
     held = drawn_from(masks.of_sample & ~kept, labels, said.groups, held_out, random, draw=rank_rows)
-    return replace(masks, held_out=held, set_aside=kept)
+    masks = replace(masks, held_out=held, set_aside=kept)
+    if said.weight is not None:
+        for rows, what in ((labels.labelled & ~trusted, "weak rows"), (masks.search, "trusted rows to learn from")):
+            if not said.weight[rows].any():
+                raise ValueError(f"sample_weight: the {what} all have weight zero; give some of them a positive one")
+    return masks

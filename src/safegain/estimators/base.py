@@ -26,7 +26,7 @@ from safegain.estimators.issues import Alternatives, issues
 from safegain.estimators.parameters import Parameters, claims_of, search_of, unchanged_on_failure
 from safegain.estimators.progress import ProgressBar
 from safegain.estimators.proof import certificate_of_fit
-from safegain.estimators.record import Record
+from safegain.estimators.record import Record, standings
 from safegain.estimators.rows import rows_for, rows_of
 from safegain.learners.base import Learner
 from safegain.learners.wrapped import Wrapped
@@ -195,6 +195,7 @@ class PGS(Parameters, ABC):
             comparison=_comparison_table(outcome.comparison, labels, seen),
             history=outcome.history,
             n_iter=outcome.n_iter,
+            leaderboard=standings(outcome.leaderboard),
             clip=self._usual_clip(labels, masks.trusted),
         )
 
@@ -208,6 +209,7 @@ class PGS(Parameters, ABC):
         self.sample_weight_, self.corrected_labels_ = record.weight, record.corrected
         self.safeness_, self.certificate_ = record.safeness, record.certificate
         self.comparison_, self.history_, self.n_iter_ = record.comparison, record.history, record.n_iter
+        self.leaderboard_ = record.leaderboard
 
     @abstractmethod
     def _labels_of(self, y: Any, ranks: Ranks) -> Labels: ...

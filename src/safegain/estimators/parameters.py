@@ -1,7 +1,7 @@
 """The constructor arguments of both estimators: from what a user writes to learners, searches and claims."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -32,6 +32,7 @@ LEARNERS = {  # found in modules of the names on the right; one is imported when
     "boosting": ("boosting", "Boosting"),
     "kernel": ("kernel_machine", "KernelMachine"),
 }
+FAMILIES = ("forest", "kernel", "boosting", "network", "linear")  # where they are equal, the first is taken
 SEARCHES = {"auto": "Auto", "free": "Free", "structured": "Structured"}  # found in modules of their names
 _OBJECTS = ("model", "search", "safeness", "certificate")  # arguments that hold settings
 
@@ -116,13 +117,22 @@ owns("the estimators, PGSClassifier and PGSRegressor", Parameters().get_params(d
 
 
 def learner_of(model: Any, *, classifies: bool) -> Learner:
-    """A name, a learner, a module, or an estimator. "auto" is a network for classes, and linear for numbers."""
+    """A name, a learner, a module, an estimator, or a list of these.
+
+    "auto" is a network for classes, and linear for numbers; "best" is all that have a name.
+    """
+    if isinstance(model, list | tuple) or (isinstance(model, str) and model == BEST):
+        from safegain.learners.several import Several  # most fits have no use for it
+
+        learner: Learner = Several([learner_of(each, classifies=classifies) for each in _listed(model)])
+        learner.check_task(classifies=classifies)
+        return learner
     if isinstance(model, str):
         name = ("network" if classifies else "linear") if model == "auto" else model
         if name not in LEARNERS:
             raise ValueError(
-                f"model: {model!r} is not known; give one of auto, {', '.join(LEARNERS)}, a learner such as "
-                "Network(n_hidden=50), a torch.nn.Module, or a scikit-learn estimator"
+                f"model: {model!r} is not known; give one of auto, best, {', '.join(LEARNERS)}, a learner such as "
+                "Network(n_hidden=50), a torch.nn.Module, a scikit-learn estimator, or a list of these"
             )
         return named_learner(name)
     if isinstance(model, Learner):
@@ -133,11 +143,19 @@ def learner_of(model: Any, *, classifies: bool) -> Learner:
         learner = Wrapped(model)
     else:
         raise ValueError(
-            f"model: must be one of auto, {', '.join(LEARNERS)}, a learner, a torch.nn.Module or a scikit-learn "
-            f"estimator, got {model!r}"
+            f"model: must be one of auto, best, {', '.join(LEARNERS)}, a learner, a torch.nn.Module, a scikit-learn "
+            f"estimator, or a list of these, got {model!r}"
         )
     learner.check_task(classifies=classifies)
     return learner
+
+
+def _listed(model: Any) -> Sequence[Any]:
+    if isinstance(model, str):
+        return FAMILIES
+    if not model:
+        raise ValueError("model: the list is empty; name at least one learner")
+    return model
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What predicts each row's class without its own label: kernel ridge regression left out one by one, trees out of bag.
+"""What predicts each row without its own label: kernel ridge regression left out one by one, forests out of bag.
 
 A head regresses on the classes as they are believed to be, in every round anew, and gives scores in several settings;
 trusted rows that were no targets choose between them.
@@ -30,6 +30,7 @@ from safegain.learners.target import Target
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 LEAVES = ((3, 10), (1, 3))  # rows of a leaf in the first round, on noisy labels, and later
 N_LEAVES = 2
+LEAST_LANDMARKS = 500
 MOST_TREES, LEAST_TREES, TREE_ROWS = 200, 40, 1_500_000  # trees times rows
 SMOOTHING = 0.01  # of a forest's probabilities before their logarithm
 SEEN = 0.632  # of the trees have seen a row that they were grown on
@@ -59,9 +60,15 @@ class KernelHead(Head):
         n = X.shape[0]
         self._inputs = None if scipy.sparse.issparse(X) else fit_inputs(_flat(X), model="network", scaling="auto")
         rows = self._rows(X)
-        landmarks = random.permutation(n)[: min(n_landmarks(n), most_landmarks)]
-        kernel = Kernel.of(rows[landmarks], width)
-        self.ridge: Ridge = (KernelRidgeInBlocks if many_rows(n) else KernelRidge)(kernel, rows, targets)
+        # A fifth of the rows: more gain little where rows are few, and many classes take more.
+        some = min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS), most_landmarks)
+        landmarks = random.permutation(n)[:some]
+        self.kernel = Kernel.of(rows[landmarks], width)
+        self.ridge: Ridge
+        if many_rows(n):
+            self.ridge = KernelRidgeInBlocks(self.kernel, rows, np.arange(n), targets)
+        else:
+            self.ridge = KernelRidge(self.kernel.features(rows), targets)
 
     def settings(self, Q: np.ndarray, number: int) -> Iterator[Setting]:
         Y = torch.from_numpy(Q)
@@ -72,7 +79,8 @@ class KernelHead(Head):
             yield Setting(scores.numpy(), partial(self._elsewhere, moment, penalty))
 
     def _elsewhere(self, moment: Tensor, penalty: float, X: Rows) -> np.ndarray:
-        return (self.ridge.kernel.to_landmarks(self._rows(X)) @ self.ridge.of_landmarks(moment, penalty)).numpy()
+        of_features = self.ridge.rotation @ (self.ridge.shrunk(penalty)[:, None] * moment)
+        return (self.kernel.to_landmarks(self._rows(X)) @ (self.kernel.root @ of_features)).numpy()
 
     def _rows(self, X: Rows) -> Rows:
         """In which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""

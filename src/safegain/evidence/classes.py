@@ -1,35 +1,45 @@
-"""What is known of every row's class before a learner is trained: cross-fitted probabilities and the channel.
+"""What is known of every row's class before any network is trained: cross-fitted probabilities and the noise's matrix.
 
-    p_i     P(class | row i), by rows other than i: several heads (class_heads.py), each calibrated as
-            softmax(scale * score + bias) on trusted rows that were no targets, and pooled (pooling.py)
-    T       T[j, l] = P(label l | class j), of the first round: later ones have seen each label through its neighbours
+    p_i     P(class | row i), from rows other than i: kernel ridge regression on the labels, left out one by one,
+            then softmax(scale * score + bias) with scale and bias fitted on trusted rows that were no targets
+    T       T[j, l] = P(label l | class j), the most likely for the weak labels: max sum_i log sum_j p_ij T[j, y_i]
     Q_i     P(class | row i and its label)  ~  p_ij T[j, y_i]
 
-The next round regresses on Q instead of the labels. The round with the least log-loss on the calibrating rows is taken.
-docs/decisions/0008 and 0018 have the measurements.
+The next round regresses on Q instead of the labels. Width of the kernel, penalty and number of rounds are those with
+the least log-loss on the calibrating rows. docs/decisions/0008 has the measurements.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-import scipy.sparse
 import torch
 from torch import Tensor
 
-from safegain.data.inputs import Rows, taken_rows
+from safegain.data.inputs import Rows
 from safegain.data.labels import ClassLabels
-from safegain.data.rows import RowSource
-from safegain.evidence.channel import most_likely_channel, posterior
-from safegain.evidence.class_heads import N_LEAVES, ForestHead, Head, KernelHead, Setting
-from safegain.evidence.pooling import Pool, fit_pool, fit_through_channel
-from safegain.learners.calibration import Calibration, calibrate
+from safegain.learners.kernel import (
+    BLOCK_ROWS,
+    MOST_FITTED,
+    MOST_KEPT,
+    Calibration,
+    Kernel,
+    KernelRidge,
+    KernelRidgeInBlocks,
+    Ridge,
+    calibrate,
+    kernel_rows,
+    n_landmarks,
+    taken,
+)
+from safegain.learners.recipe import posterior
 
-WIDTHS = (0.15, 0.5, 2.0, 8.0)
-ROUNDS = 3
-MOST_FITTED = 65_536  # rows that heads are fitted on; the others are predicted
+WIDTHS = (0.5, 2.0, 8.0)
+PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+MOST_ROUNDS = 6
+EM_STEPS = 50  # for the channel
 TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
-BLOCK_ROWS = 16_384
 
 
 @dataclass(frozen=True)
@@ -48,88 +58,81 @@ class Evidence:
     def from_tensors(cls, tensors: dict[str, Tensor]) -> "Evidence":
         return cls(tensors["log_p"], tensors["transition"], tensors["Q"], float(tensors["loss"]))
 
-
-def find_evidence(
-    X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
-) -> Evidence:
-    """`targets` are the rows whose labels are regressed on, `calibrating` trusted rows that are not among them."""
-    width = _best_width(X, known, targets, calibrating, random)
-    fitted, n = _fitted_rows(known, random), len(known.y)
-    in_memory = len(fitted) == n and not isinstance(X, RowSource)
-    rows, part = X if in_memory else taken_rows(X, fitted), known[fitted]
-    heads: list[Head] = [KernelHead(rows, width, targets[fitted], random)]
-    if not scipy.sparse.issparse(rows):
-        heads += [ForestHead(rows, targets[fitted], place, random) for place in range(N_LEAVES)]
-    found = min(_rounds(heads, part, calibrating[fitted]), key=lambda each: each.loss)
-    if len(fitted) == n:
-        return Evidence(found.log_p, found.channel, found.Q, found.loss)
-    log_p, Q = torch.empty(n, known.n_classes), torch.empty(n, known.n_classes)
-    for first in range(0, n, BLOCK_ROWS):
-        block = slice(first, min(first + BLOCK_ROWS, n))
-        log_p[block] = found.elsewhere(X[block])
-        Q[block] = posterior(log_p[block], found.channel, known.y[block])
-    log_p[fitted], Q[fitted] = found.log_p, found.Q
-    Q[known.trusted] = known[known.trusted].one_hot
-    return Evidence(log_p, found.channel, Q, found.loss)
+    def of(self, rows: Tensor) -> "Evidence":
+        return replace(self, log_p=self.log_p[rows], Q=self.Q[rows])
 
 
 @dataclass(frozen=True)
-class _Round:
-    log_p: Tensor
-    channel: Tensor
-    Q: Tensor
-    loss: float
-    chosen: list[tuple[Setting, Calibration]]
-    pool: Pool
+class Basis:
+    """What evidence is fitted with: the kernel's width and landmarks, and the rows that may be targets or calibrate."""
 
-    def elsewhere(self, X: Rows) -> Tensor:
-        """log p of rows that were not fitted."""
-        scores = [fit(torch.from_numpy(each.elsewhere(X))).numpy() for each, fit in self.chosen]
-        return torch.from_numpy(self.pool(np.stack(scores))).float()
+    width: float
+    landmarks: np.ndarray  # row numbers
+    fitted: np.ndarray  # row numbers: of all rows, or of as many as are fitted at most
 
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        width = torch.tensor(self.width, dtype=torch.float64)
+        return {"width": width, "landmarks": torch.from_numpy(self.landmarks), "fitted": torch.from_numpy(self.fitted)}
 
-def _rounds(heads: list[Head], known: ClassLabels, calibrating: Tensor) -> Iterator[_Round]:
-    given, judges = known.one_hot, np.flatnonzero(calibrating)
-    weak = np.flatnonzero(known.labelled & ~known.trusted)
-    rows = np.concatenate([judges, weak])
-    hits, y = given[judges].double().numpy(), known.y[weak]
-    smooth = (1 - 1 / (len(hits) + 2)) * hits + 1 / (len(hits) + 2) / hits.shape[1]
-    Q, channel = given.float(), None
-    for number in range(ROUNDS):
-        chosen = [_best_setting(head.settings(Q.numpy(), number), given, judges) for head in heads]
-        log_ps = np.stack([fit(torch.from_numpy(each.scores)).numpy() for each, fit in chosen])
-        pool = fit_pool(log_ps[:, judges].astype(np.float64), smooth)
-        fixed = channel is not None
-        if channel is None:
-            channel = most_likely_channel(torch.from_numpy(pool(log_ps[:, weak])).exp().float(), y, known.pairs)
-        pool, channel = fit_through_channel(
-            log_ps[:, rows].astype(np.float64), smooth, y, pool, channel, known.pairs, fixed=fixed
-        )
-        log_p = torch.from_numpy(pool(log_ps)).float()
-        Q = torch.where(known.trusted[:, None], given, posterior(log_p, channel, known.y))
-        loss = -float((given[judges] * log_p[judges]).sum()) / len(judges)
-        yield _Round(log_p, channel, Q, loss, chosen, pool)
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, Tensor]) -> "Basis":
+        return cls(float(tensors["width"]), tensors["landmarks"].numpy(), tensors["fitted"].numpy())
 
 
-def _best_setting(settings: Iterator[Setting], given: Tensor, judges: np.ndarray) -> tuple[Setting, Calibration]:
-    fitted = [(each, calibrate(torch.from_numpy(each.scores)[judges], given[judges])) for each in settings]
-    return min(fitted, key=lambda pair: pair[1].loss)
+class Features:
+    """Kernel features of the rows that are fitted, made when they are asked for; others are predicted in blocks."""
+
+    def __init__(self, X: Rows, basis: Basis) -> None:
+        self.X, self.basis = X, basis
+
+    @cached_property
+    def rows(self) -> Rows:
+        return kernel_rows(self.X)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        return Kernel.of(taken(self.rows, self.basis.landmarks), self.basis.width)
+
+    @cached_property
+    def F(self) -> Tensor:  # (n, r)
+        return self.kernel.features(self.rows)
+
+    def ridge(self, targets: Tensor) -> Ridge:
+        """On these of the fitted rows."""
+        if self.X.shape[0] <= MOST_KEPT:
+            return KernelRidge(self.F, targets)
+        return KernelRidgeInBlocks(self.kernel, self.rows, self.basis.fitted, targets)
+
+    def predictions(self, of_landmarks: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """For all rows, some at a time, as if none had been fitted."""
+        n = self.X.shape[0]
+        for first in range(0, n, BLOCK_ROWS):
+            block = slice(first, min(first + BLOCK_ROWS, n))
+            yield block, self.kernel.to_landmarks(self.rows[block]) @ of_landmarks
 
 
-def _best_width(
+def choose_features(
     X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
-) -> float:
-    """The one that predicts the calibrating rows best from some of the targets."""
-    drawn = random.permutation(np.flatnonzero(targets))[:TRIED_ROWS]
-    some = np.concatenate([drawn, np.flatnonzero(calibrating)])
-    part, judges = taken_rows(X, some), np.arange(len(drawn), len(some))
-    given, seed = known[torch.from_numpy(some)].one_hot, random.randint(2**31)
+) -> Features:
+    return Features(X, choose_basis(X, known, targets, calibrating, random))
+
+
+def choose_basis(
+    X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
+) -> Basis:
+    """Landmarks by chance, at the width that predicts the calibrating rows best from some of the targets."""
+    rows, fitted = kernel_rows(X), _fitted_rows(known, random)
+    drawn = random.permutation(fitted[targets.numpy()[fitted]])
+    some = np.concatenate([drawn[:TRIED_ROWS], fitted[calibrating.numpy()[fitted]]])
+    part, landmarks = taken(rows, some), np.arange(min(TRIED_LANDMARKS, len(drawn)))
 
     def loss(width: float) -> float:
-        head = KernelHead(part, width, targets[some], np.random.RandomState(seed), TRIED_LANDMARKS)
-        return _best_setting(head.settings(given.float().numpy(), 0), given, judges)[1].loss
+        head = KernelRidge(Kernel.of(part[landmarks], width).features(part), targets[some])
+        return next(_rounds(head, known[some], calibrating[some])).evidence.loss
 
-    return min(WIDTHS, key=loss)
+    width, n = min(WIDTHS, key=loss), len(known.y)
+    return Basis(width, random.permutation(n)[: n_landmarks(n)], fitted)
 
 
 def _fitted_rows(known: ClassLabels, random: np.random.RandomState) -> np.ndarray:
@@ -140,3 +143,64 @@ def _fitted_rows(known: ClassLabels, random: np.random.RandomState) -> np.ndarra
     trusted, weak = (random.permutation(np.flatnonzero(part)) for part in parts)
     trusted = trusted[: max(MOST_FITTED // 8, MOST_FITTED - len(weak))]
     return np.sort(np.concatenate([trusted, weak[: MOST_FITTED - len(trusted)]]))
+
+
+def find_evidence(features: Features, known: ClassLabels, targets: Tensor, calibrating: Tensor) -> Evidence:
+    """`targets` are the rows whose labels are regressed on, `calibrating` trusted rows that are not among them."""
+    fitted = features.basis.fitted
+    head = features.ridge(targets[fitted])
+    found = min(_rounds(head, known[fitted], calibrating[fitted]), key=lambda each: each.evidence.loss)
+    if len(fitted) == len(known.y):
+        return found.evidence
+    assert isinstance(head, KernelRidgeInBlocks)
+    evidence, n, k = found.evidence, len(known.y), known.n_classes
+    log_p, Q = torch.empty(n, k), torch.empty(n, k)
+    for block, scores in features.predictions(head.of_landmarks(found.moment, found.penalty)):
+        log_p[block] = found.calibration(scores)
+        Q[block] = posterior(log_p[block], evidence.transition, known.y[block])
+    log_p[fitted], Q[fitted] = evidence.log_p, evidence.Q
+    Q[known.trusted] = known[known.trusted].one_hot
+    return replace(evidence, log_p=log_p, Q=Q)
+
+
+@dataclass(frozen=True)
+class _Round:
+    evidence: Evidence
+    moment: Tensor
+    penalty: float
+    calibration: Calibration
+
+
+def _rounds(head: Ridge, known: ClassLabels, calibrating: Tensor) -> Iterator[_Round]:
+    y, given, targets = known.y, known.one_hot, head.fitted
+    weak = (known.labelled & ~known.trusted).nonzero()[:, 0]
+    judges = calibrating.nonzero()[:, 0]
+    judged, Q = head.features(judges), given
+    for _ in range(MOST_ROUNDS):
+        centre = Q[targets].mean(dim=0)
+        Y = Q - centre
+        moment = head.moment(Y)
+        fits = [(calibrate(head.predict(judged, moment, penalty), given[judges]), penalty) for penalty in PENALTIES]
+        fit, penalty = min(fits, key=lambda pair: pair[0].loss)
+        log_p = fit(head.leave_one_out(Y, moment, penalty))
+        del Y, Q  # of many rows and classes, such tensors add up
+        transition = most_likely_transition(log_p[weak].exp_(), y[weak], known.pairs)
+        Q = torch.where(known.trusted[:, None], given, posterior(log_p, transition, y))
+        yield _Round(Evidence(log_p, transition, Q, fit.loss), moment, penalty, fit)
+
+
+def most_likely_transition(p: Tensor, y: Tensor, pairs: Tensor | None = None) -> Tensor:
+    """argmax over T of sum_i log sum_j p_ij T[j, y_i] + sum_jl pairs_jl log T[j, l], rows of T on the simplex.
+
+    It is concave, so EM finds it. `pairs` are rows of known class and label, which EM need not share out. One made-up
+    row of each class, spread over all labels, keeps logarithms finite.
+    """
+    k = p.shape[1]
+    known = 1 / k if pairs is None else pairs + 1 / k
+    T = torch.full((k, k), 0.5 / k) + 0.5 * torch.eye(k)
+    for _ in range(EM_STEPS):
+        share = T.T[y].mul_(p)
+        share /= share.sum(dim=1, keepdim=True)
+        counts = torch.zeros(k, k).index_add_(0, y, share).T + known
+        T = counts / counts.sum(dim=1, keepdim=True)
+    return T

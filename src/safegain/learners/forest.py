@@ -5,9 +5,11 @@ this is scikit-learn's classifier. Its leaves then hold the means of the distrib
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 from sklearn.tree._tree import Tree as CompiledTree
 
@@ -106,6 +108,10 @@ class _Growth:
     target: Target
     seed: int
 
+    @cached_property
+    def gaps(self) -> bool:
+        return bool(np.isnan(self.X).any())
+
     def filled(self, number: int) -> tuple[Trees, np.ndarray]:
         """A tree and the means of its leaves, from the rows that it has seen."""
         tree, rows, counts = self._grown(number)
@@ -136,7 +142,11 @@ class _Growth:
             random_state=int(random.integers(2**31)),
         )
         labels = part.values if classes is None else _labels_drawn(part.values, random)
-        return grower.fit(self.X[rows], labels, sample_weight=counts * part.weights).tree_, rows, counts
+        # Of a small tree, checks of what was checked before would be most of the time.
+        with config_context(skip_parameter_validation=True, assume_finite=True):
+            weight = np.asarray(counts * part.weights, dtype=np.float64)
+            tree = grower.fit(self.X[rows], labels, sample_weight=weight, check_input=self.gaps).tree_
+        return tree, rows, counts
 
     def _drawn(self, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the rows that a tree sees, in order, and how often it sees each; never one without weight."""

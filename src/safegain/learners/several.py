@@ -27,6 +27,8 @@ class Several(Learner):
         return all(each.takes_weight for each in self.learners)
 
     def check_task(self, *, classifies: bool) -> None:
+        if not classifies:
+            raise ValueError("model: a list of models is for classes; PGSRegressor takes one model")
         for each in self.learners:
             each.check_task(classifies=classifies)
 

@@ -207,8 +207,7 @@ class Architecture(Struct, frozen=True, kw_only=True):
 
 
 class StoredModel(Struct, frozen=True, kw_only=True):
-    """One trained model. Its arrays are in model.safetensors, as `model.NAME.ARRAY`; those of a member as
-    `model.NAME.NUMBER.ARRAY`."""
+    """One trained model. Its arrays in model.safetensors: `model.NAME.ARRAY`, of members `model.NAME.NUMBER.ARRAY`."""
 
     kind: Annotated[
         Literal["forest", "boosting", "kernel", "mixture", "estimator", "model"],
@@ -223,6 +222,17 @@ class StoredModels(Struct, frozen=True, kw_only=True):
 
     handed_back: Annotated[Model, told("which one predicts")]
     models: Annotated[dict[str, StoredModel], told("the references, and `new` if it was handed back")]
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """A learner in a contest."""
+
+    learner: Annotated[str, told("with its settings")]
+    trained_on: Annotated[str, told("the labels: raw, raw+trusted, trusted or corrected")]
+    loss: Annotated[float, told("on trusted rows that it had not seen")]
+    mistakes: Whole
+    share: Annotated[float, told("of the mixture that won")]
+    seconds: float
 
 
 class Fitted(Struct, frozen=True, kw_only=True):
@@ -245,6 +255,7 @@ class Fitted(Struct, frozen=True, kw_only=True):
     safeness: dict[str, Any]
     certificate: dict[str, Any] | None = None
     history: list[dict[str, Any]]
+    leaderboard: Annotated[list[Standing], told("how several learners fared, best first")] = []
 
 
 class Facts(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from safegain.certificates.certificate import Certificate
 from safegain.data.labels import Labels
 from safegain.estimators import PGSClassifier, PGSRegressor
-from safegain.estimators.record import Record
+from safegain.estimators.record import Record, standings
 from safegain.learners.wrapped import TrainedEstimator
 from safegain.runs.estimator_state import NoEstimator
 from safegain.runs.facts import MODELS, Architecture, Encoder, Estimator, Fitted
@@ -27,6 +27,7 @@ from safegain.runs.model_state import Arrays, ModuleNeeded, models_from_state
 from safegain.runs.objects import from_json
 from safegain.runs.stored_models import read_models
 from safegain.search.contest import SafenessReport
+from safegain.search.outcome import Standing
 
 ESTIMATORS = {"classes": PGSClassifier, "numbers": PGSRegressor}
 LONGEST_TEXT = 1024  # characters of NumPy's texts, which take them in every row
@@ -96,6 +97,7 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
         comparison=_comparison(arrays, classifies=classes is not None),
         history=from_json(fitted.history),
         n_iter=fitted.n_iter,
+        leaderboard=standings([Standing(**msgspec.to_builtins(each)) for each in fitted.leaderboard]),
         clip=fitted.clip,
     )
     estimator = ESTIMATORS[task](**parameters)

@@ -28,6 +28,7 @@ from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.linear import Linear
 from safegain.learners.network import Network
 from safegain.learners.recipe import Recipe
+from safegain.learners.several import Several
 from safegain.search.auto import Auto
 from safegain.search.contest import SafenessReport, SetMargin
 from safegain.search.free import Free
@@ -40,7 +41,7 @@ LISTED: dict[str, Any] = {
         *(Cholesky, ConjugateGradient, Neumann, Unrolled),
         *(ClosedForm, Newton, Descent, GradientDescent, Momentum, RMSProp, Adam),
         *(Auto, Free, Structured, Network, Linear, Recipe, Claims),
-        *(Forest, Boosting, KernelMachine),
+        *(Forest, Boosting, KernelMachine, Several),
         *(SafenessReport, SetMargin, Certificate, Entry),
     )
 }

@@ -219,6 +219,7 @@ def _estimator(estimator: Any, record: Record) -> tuple[facts.Estimator, Arrays]
         safeness=to_json(record.safeness),
         certificate=to_json(record.certificate),
         history=to_json(record.history),
+        leaderboard=[facts.Standing(**each) for each in to_json(record.leaderboard.to_dict("records"))],
     )
     return facts.Estimator(type(estimator).__name__, parameters, lost, msgspec.to_builtins(fitted)), arrays
 

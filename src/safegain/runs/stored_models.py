@@ -83,7 +83,9 @@ def _read(stored: StoredModel, arrays: Arrays, labels: Labels, n_features: int, 
             _read(member, _without(str(number), arrays), labels, n_features, module)
             for number, member in enumerate(members)
         ]
-        return TrainedMixture(tuple(made), tuple(map(float, facts["weights"])), classes, tuple(map(float, facts["sharpness"])))
+        return TrainedMixture(
+            tuple(made), tuple(map(float, facts["weights"])), classes, tuple(map(float, facts["sharpness"]))
+        )
     if stored.kind == "estimator":
         return TrainedEstimator(estimator_from_bytes(arrays["skops"].tobytes(), str(facts["name"])), classes)
     if stored.kind == "model":

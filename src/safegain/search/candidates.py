@@ -16,8 +16,12 @@ class Candidate:
     labels: str  # one of REFERENCES, or CORRECTED
 
     @property
+    def learner_name(self) -> str:
+        return learner_name(self.learner)
+
+    @property
     def name(self) -> str:
-        return f"{learner_name(self.learner)} on {self.labels}"
+        return f"{self.learner_name} on {self.labels}"
 
     @property
     def is_reference(self) -> bool:
@@ -37,6 +41,8 @@ def learner_name(learner: Learner) -> str:
     for field in fields(learner):  # type: ignore[arg-type]
         value: Any = getattr(learner, field.name)
         if value is not field.default and value != field.default:
-            shown = type(value).__name__ if hasattr(value, "get_params") or hasattr(value, "parameters") else repr(value)
+            shown = (
+                type(value).__name__ if hasattr(value, "get_params") or hasattr(value, "parameters") else repr(value)
+            )
             changed.append(f"{field.name}={shown}")
     return f"{type(learner).__name__}({', '.join(changed)})"

@@ -7,36 +7,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.data.any_rows import AnyRows
 from safegain.data.parts import Parts
 from safegain.data.stages import Stages
 from safegain.learners.training_set import TrainingSet, from_distributions
 from safegain.learners.wrapped import TrainedEstimator, fit_estimator, weight_parameter
 from safegain.search.contest import Score
+from safegain.search.predictions import Predictions, RowsAsTheyAre
 from safegain.search.trainers import Trained, Trainer, Training
-
-SMOOTHING = 0.01  # of class probabilities before their logarithm: trees may give 0 to the class that it is
-
-
-class EstimatorOutputs:
-    """The `outputs` of a fitted estimator: logits of smoothed probabilities, or standardised numbers."""
-
-    def __init__(self, parts: Parts) -> None:
-        self.classes, self.mean, self.unit = parts.classes, parts.mean, parts.unit
-
-    def outputs(self, trained: Any, X: Any) -> Tensor:
-        if self.classes is None:
-            numbers = (np.asarray(trained.predict(X), dtype=float) - self.mean) / self.unit
-            return torch.from_numpy(numbers)[:, None]
-        P = trained.predict_proba(X)
-        return torch.from_numpy(np.log((1 - SMOOTHING) * P + SMOOTHING / P.shape[1]))
-
-
-class RowsAsTheyAre:
-    """A RowMaker that makes nothing; columns of views need rows of numbers (judges.py)."""
-
-    def rows(self, X: AnyRows) -> AnyRows:
-        return X
 
 
 @dataclass(frozen=True)
@@ -49,8 +26,8 @@ class PredictorTrainer(Trainer):
     parts: Parts
 
     @property
-    def model(self) -> EstimatorOutputs:
-        return EstimatorOutputs(self.parts)
+    def model(self) -> Predictions:
+        return Predictions(self.parts)
 
     @property
     def measure(self) -> str:  # type: ignore[override]

@@ -1,6 +1,5 @@
 """How the default road trains a family: forest, boosting, kernel machine."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,18 +9,7 @@ from torch import Tensor
 from safegain.learners.base import TrainedFamily
 from safegain.learners.target import Target
 from safegain.search.estimator_trainer import PredictorTrainer
-
-
-class RowsOfNumbers:
-    """A RowMaker that leaves rows as they are, and can fill columns."""
-
-    def rows(self, X: np.ndarray) -> np.ndarray:
-        return X
-
-    def filled(self, X: np.ndarray, columns: Sequence[int], fill: np.ndarray) -> np.ndarray:
-        filled = np.array(X)
-        filled[:, columns] = fill[columns]
-        return filled
+from safegain.search.predictions import RowsAsTheyAre
 
 
 @dataclass(frozen=True)
@@ -31,7 +19,7 @@ class FamilyTrainer(PredictorTrainer):
     codes: np.ndarray  # (n,)
     seed: int
     weight: np.ndarray | None = None  # (n,) of the user's
-    inputs: RowsOfNumbers = field(default_factory=RowsOfNumbers)
+    inputs: RowsAsTheyAre = field(default_factory=RowsAsTheyAre)
 
     def on_labels(self, rows: Tensor, stop_on: Tensor) -> TrainedFamily:
         numbers, classes = rows.numpy(), self.parts.classes

@@ -15,7 +15,7 @@ from safegain.data.labels import ClassLabels, regression_labels
 from safegain.data.parts import Masks, Part, Parts, parted
 from safegain.data.splits import drawn_from, hold_out, rank_rows
 from safegain.data.stages import Stages
-from safegain.evidence.classes import Evidence, find_evidence
+from safegain.evidence.classes import Basis, Evidence, Features, choose_basis, find_evidence
 from safegain.learners.linear import Linear
 from safegain.learners.training_set import TrainingSet, from_numbers
 from safegain.search.outcome import Choice
@@ -96,6 +96,8 @@ class Head(ABC):
 class ClassHead(Head):
     """Posteriors of the rows' classes."""
 
+    names = ("kernel", "evidence", "last-evidence")
+
     def __init__(
         self,
         X: Rows,
@@ -105,10 +107,13 @@ class ClassHead(Head):
         random: np.random.RandomState,
         all_pairs: Tensor | None = None,  # with those of the held-out rows
     ) -> None:
-        self.X, self.labels, self.rows, self._all_pairs = X, labels, rows, all_pairs
-        self._stages, self._random = stages, random
+        self.labels, self.rows, self._stages, self._all_pairs = labels, rows, stages, all_pairs
         self.calibrating = _half(rows.search & rows.sample, labels, random)
         self.targets = labels.labelled & ~rows.held_out & ~self.calibrating
+        if (kept := stages.kept("kernel")) is None:
+            basis = choose_basis(X, labels, self.targets, self.calibrating, random)
+            kept = stages.keep("kernel", Kept(basis.tensors))
+        self.features = Features(X, Basis.from_tensors(kept.tensors))
 
     def without_held_out(self) -> Evidence:
         return self._evidence("evidence", self.labels, self.targets, self.calibrating)
@@ -119,7 +124,7 @@ class ClassHead(Head):
 
     def _evidence(self, name: str, labels: ClassLabels, targets: Tensor, calibrating: Tensor) -> Evidence:
         if (kept := self._stages.kept(name)) is None:
-            found = find_evidence(self.X, labels, targets, calibrating, self._random)
+            found = find_evidence(self.features, labels, targets, calibrating)
             kept = self._stages.keep(name, Kept(found.tensors))
         return Evidence.from_tensors(kept.tensors)
 

@@ -16,8 +16,8 @@ LEAST_GAIN = 0.002  # of the log-loss, for a member to join
 @dataclass(frozen=True)
 class Mix:
     members: tuple[int, ...]  # numbers of candidates
-    weights: np.ndarray
-    sharpness: np.ndarray
+    weights: tuple[float, ...]
+    sharpness: tuple[float, ...]
     P: np.ndarray  # (m, k) on the judged rows
 
 
@@ -44,4 +44,4 @@ def mixed(found: list[np.ndarray], y: Tensor, weight: np.ndarray | None = None) 
             break
         _, number, a = min(tries)
         members, weights, P = [*members, number], np.append((1 - a) * weights, a), (1 - a) * P + a * even[number]
-    return Mix(tuple(members), weights, sharpness[members], P)
+    return Mix(tuple(members), tuple(weights.tolist()), tuple(sharpness[members].tolist()), P)

@@ -10,7 +10,7 @@ from safegain.bilevel.semi_supervised import with_predictions
 from safegain.data.inputs import join_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.settings import setting
-from safegain.evidence.classes import find_evidence
+from safegain.evidence.classes import choose_features, find_evidence
 from safegain.learners.base import Learner
 from safegain.search.heads import pairs_of
 from safegain.search.outer_search import Budget, OuterSearch, Raw
@@ -48,7 +48,8 @@ class Structured(OuterSearch):
         pairs = pairs_of([parts.search], parts.n_classes)
         labels = ClassLabels(torch.cat([parts.weak.y, parts.search.y]), calibrating, parts.n_classes, pairs)
         rows, targets = join_rows([parts.weak.X, parts.search.X]), labels.labelled & ~calibrating
-        evidence = find_evidence(rows, labels, targets, calibrating, problem.random)
+        features = choose_features(rows, labels, targets, calibrating, problem.random)
+        evidence = find_evidence(features, labels, targets, calibrating)
         space = Posterior.of(evidence, parts.weak.y, dtype, eps1=budget.eps1, eps2=budget.eps2)
         _, Q = with_predictions(raw.lower, raw.point.Q, labelled, raw.outputs)
         return space, raw.lower, Point(labelled.to(dtype), Q), False
