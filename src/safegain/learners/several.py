@@ -36,6 +36,7 @@ class Several(Learner):
         return tuple(variant for each in self.learners for variant in each.variants(labels))
 
     def train(self, X: Any, target: Target, seed: int) -> Trained:
+        """The first: where nothing can be compared, it stands for all."""
         return self.learners[0].train(X, target, seed)
 
     def cost(self, n: int, d: int, k: int) -> float:
