@@ -136,7 +136,7 @@ def test_pictures_in_an_npz(tmp_path):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--model", "forest"], "model: 'forest' is not known"),
+        (["--model", "stump"], "model: 'stump' is not known"),
         (["--model", "network, n_outer=5"], "model: Network takes no option 'n_outer'; it is an option of Free"),
         (["--workspace", "space"], "search: Auto takes no option 'workspace'; it is an option of Free"),
         (["--certificate", "never"], "certificate: Claims: delta must be"),

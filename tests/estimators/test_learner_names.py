@@ -62,11 +62,11 @@ def test_estimators_are_wrapped_for_their_own_task():
     [
         (
             "softmax",
-            "model: 'softmax' is not known; give one of auto, network, linear, forest, boosting, kernel",
+            "model: 'softmax' is not known; give one of auto, best, network, linear, forest, boosting, kernel",
         ),
-        (None, "model: must be one of auto, network, linear, forest, boosting, kernel, a learner, .* got None"),
-        (LogisticRegression, "model: must be one of auto, network, linear"),
-        (StandardScaler(), "model: must be one of auto, network, linear, .* got StandardScaler"),
+        (None, "model: must be one of auto, best, network, linear, forest, boosting, kernel, a learner, .* got None"),
+        (LogisticRegression, "model: must be one of auto, best, network, linear"),
+        (StandardScaler(), "model: must be one of auto, best, network, linear, .* got StandardScaler"),
     ],
 )
 def test_what_stands_for_nothing_is_named(model, message):

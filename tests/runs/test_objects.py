@@ -31,6 +31,7 @@ from safegain import (
     PGSClassifier,
     Recipe,
     RMSProp,
+    Several,
     Structured,
     Unrolled,
 )
@@ -54,6 +55,7 @@ OBJECTS = [
     *(Network(), Network(n_hidden=9, recipe=Recipe(n_looks=3)), Network(solver=Descent(Momentum(), memory_budget=9))),
     *(Linear(), Linear(alpha=0.5, solver=Newton(), scaling="none")),
     *(Forest(n_trees=3, max_features=0.5), Boosting(categorical=(1, 2)), KernelMachine(width=0.5)),
+    Several([Linear(alpha=0.5), Forest(n_trees=3)]),
     *(Auto(), Auto(held_out=0.25), Structured(), Structured(n_outer=3, engine="cg")),
     *(Free(), Free(n_outer=3, engine=Neumann(terms=2), eps1=4.0, held_out=0.0, workspace=Path("some/where"))),
     Claims(0.1, tolerance={"error": 0.1}, measures=("error", "brier"), priors={0: 0.5, 1: 0.5}),

@@ -15,9 +15,11 @@ import safegain.search.refit_road
 from safegain import Claims, PerClass, PerGroup, PerView, PGSClassifier, PGSRegressor, Wrapped
 from safegain.data.any_rows import AnyRows
 from safegain.evidence.classes import Evidence
+from safegain.learners.mixture import SMOOTHING
 from safegain.learners.training_set import from_distributions
-from safegain.search.estimator_trainer import SMOOTHING, EstimatorOutputs, EstimatorTrainer, RowsAsTheyAre
+from safegain.search.estimator_trainer import EstimatorTrainer
 from safegain.search.heads import NumberCorrection
+from safegain.search.predictions import Predictions, RowsAsTheyAre
 from safegain.search.references import REFERENCES
 from tests.search.samples import digits, made_up, of_classes, of_numbers, unseen
 
@@ -177,7 +179,7 @@ def test_scores_of_numbers_are_in_the_users_units():
     assert own.predictor(trained) is trained
     rows = AnyRows.of(X)
     assert RowsAsTheyAre().rows(rows) is rows
-    assert isinstance(own.model, EstimatorOutputs)
+    assert isinstance(own.model, Predictions)
 
 
 def test_a_class_that_an_estimator_has_not_seen_has_some_probability():

@@ -7,7 +7,8 @@ import torch
 from safegain import Boosting, Forest, KernelMachine, PerView, PGSClassifier, PGSRegressor
 from safegain.learners.target import Target
 from safegain.learners.training_set import TrainingSet
-from safegain.search.family_trainer import FamilyTrainer, RowsOfNumbers
+from safegain.search.family_trainer import FamilyTrainer
+from safegain.search.predictions import RowsAsTheyAre
 from tests.learners.soft_rows import CLASSES, codes, numbers, rows, soft
 
 FAMILIES = [Forest(n_trees=30), Boosting(max_iter=30), KernelMachine(n_landmarks=100)]
@@ -47,9 +48,9 @@ def test_numbers_have_weights():
 
 def test_columns_are_filled_in_a_copy():
     X = np.ones((3, 2))
-    assert RowsOfNumbers().filled(X, [1], np.array([5.0, 6.0])).tolist() == [[1, 6]] * 3
+    assert RowsAsTheyAre().filled(X, [1], np.array([5.0, 6.0])).tolist() == [[1, 6]] * 3
     assert X.max() == 1
-    assert RowsOfNumbers().rows(X) is X
+    assert RowsAsTheyAre().rows(X) is X
 
 
 @pytest.mark.parametrize("learner", FAMILIES, ids=lambda each: type(each).__name__)

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,12 +27,12 @@ from safegain.estimators.issues import Alternatives, issues
 from safegain.estimators.parameters import Parameters, claims_of, search_of, unchanged_on_failure
 from safegain.estimators.progress import ProgressBar
 from safegain.estimators.proof import certificate_of_fit
-from safegain.estimators.record import Record, standings
+from safegain.estimators.record import Record
 from safegain.estimators.rows import rows_for, rows_of
 from safegain.learners.base import Learner
 from safegain.learners.wrapped import Wrapped
 from safegain.search.base import Search
-from safegain.search.outcome import Choice, Comparison, Outcome
+from safegain.search.outcome import Choice, Comparison, Outcome, Standing
 from safegain.search.problem import Problem
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ class PGS(Parameters, ABC):
             comparison=_comparison_table(outcome.comparison, labels, seen),
             history=outcome.history,
             n_iter=outcome.n_iter,
-            leaderboard=standings(outcome.leaderboard),
+            leaderboard=outcome.leaderboard,
             clip=self._usual_clip(labels, masks.trusted),
         )
 
@@ -209,7 +210,8 @@ class PGS(Parameters, ABC):
         self.sample_weight_, self.corrected_labels_ = record.weight, record.corrected
         self.safeness_, self.certificate_ = record.safeness, record.certificate
         self.comparison_, self.history_, self.n_iter_ = record.comparison, record.history, record.n_iter
-        self.leaderboard_ = record.leaderboard
+        standings = [field.name for field in fields(Standing)]
+        self.leaderboard_ = pd.DataFrame(record.leaderboard, columns=standings)
 
     @abstractmethod
     def _labels_of(self, y: Any, ranks: Ranks) -> Labels: ...

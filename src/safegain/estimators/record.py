@@ -1,7 +1,7 @@
 """What a fit found, for whoever writes it down or shows it: one value, complete, and the same for all searches."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class Record:
     comparison: pd.DataFrame
     history: list[dict[str, Any]]
     n_iter: int
-    leaderboard: pd.DataFrame  # how the candidates of a contest fared, best first
+    leaderboard: Sequence[Standing]  # how the candidates of a contest fared, best first
     clip: float | None  # the largest error that counts in a certificate of numbers
 
     @property
@@ -49,8 +49,3 @@ class Record:
     @property
     def fell_back(self) -> bool:
         return self.model is self.references[self.reference]
-
-
-def standings(found: Sequence[Standing]) -> pd.DataFrame:
-    """A leaderboard as a table; without lines where there was no contest of several learners."""
-    return pd.DataFrame([asdict(each) for each in found], columns=[field.name for field in fields(Standing)])

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from safegain.certificates.certificate import Certificate
 from safegain.data.labels import Labels
 from safegain.estimators import PGSClassifier, PGSRegressor
-from safegain.estimators.record import Record, standings
+from safegain.estimators.record import Record
 from safegain.learners.wrapped import TrainedEstimator
 from safegain.runs.estimator_state import NoEstimator
 from safegain.runs.facts import MODELS, Architecture, Encoder, Estimator, Fitted
@@ -97,7 +97,7 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
         comparison=_comparison(arrays, classifies=classes is not None),
         history=from_json(fitted.history),
         n_iter=fitted.n_iter,
-        leaderboard=standings([Standing(**msgspec.to_builtins(each)) for each in fitted.leaderboard]),
+        leaderboard=[Standing(**msgspec.to_builtins(each)) for each in fitted.leaderboard],
         clip=fitted.clip,
     )
     estimator = ESTIMATORS[task](**parameters)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -219,7 +219,7 @@ def _estimator(estimator: Any, record: Record) -> tuple[facts.Estimator, Arrays]
         safeness=to_json(record.safeness),
         certificate=to_json(record.certificate),
         history=to_json(record.history),
-        leaderboard=[facts.Standing(**each) for each in to_json(record.leaderboard.to_dict("records"))],
+        leaderboard=[facts.Standing(**asdict(each)) for each in record.leaderboard],
     )
     return facts.Estimator(type(estimator).__name__, parameters, lost, msgspec.to_builtins(fitted)), arrays
 

@@ -57,6 +57,11 @@ class Auto(Search):
             from safegain.search.contest_road import contest_road
 
             return contest_road(problem, MEASURES[self.measure])
+        if self.measure != "log-loss":
+            raise ValueError(
+                f"Auto: measure={self.measure!r} ranks the models of a list, and there is one; give a list, or "
+                "model='best'"
+            )
         # Each road is imported when it is taken: together they are most of the package.
         if problem.parts.classes is None and isinstance(problem.learner, Differentiable):
             from safegain.search.curve_road import curve_road
