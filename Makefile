@@ -44,9 +44,10 @@ mnist: .venv/installed
 reproduce: .venv/installed
 	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" $(BIN)/python -m experiments
 
-# docs/board.md, in an hour or two on 2 cores: ONLY=spambase for the cells with that word in their name, QUICK=1 to rehearse.
+# docs/board.md: ONLY=spambase for the cells with that word in their name, QUICK=1 to rehearse. FINAL=1 runs the final sets
+# instead of the development sets, from a clean work tree at a tag board-*.
 board: .venv/installed
-	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" $(BIN)/python -m experiments.board
+	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" FINAL="$(FINAL)" $(BIN)/python -m experiments.board
 
 clean:
 	rm -rf .venv build dist src/*.egg-info

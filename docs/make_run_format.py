@@ -13,8 +13,9 @@ PAGE = Path(__file__).with_name("run-format.md")
 SECTIONS = {
     "run.json": (
         *(facts.Facts, facts.Rows, facts.Files, facts.Verdict, facts.ComparedModel, facts.Margin, facts.Part),
-        *(facts.Record, facts.Certificate, facts.Entry, facts.Encoder, facts.EncoderParameters),
-        *(facts.Estimator, facts.Fitted, facts.Architecture),
+        *(facts.Checked, facts.CheckedClass, facts.Record, facts.Certificate, facts.Entry),
+        *(facts.Encoder, facts.EncoderParameters),
+        *(facts.Estimator, facts.Fitted, facts.Standing, facts.Architecture, facts.StoredModels, facts.StoredModel),
     ),
     "request.json": (Request,),
 }

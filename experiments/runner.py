@@ -2,6 +2,7 @@
 
 import os
 import platform
+import subprocess
 import time
 import traceback
 from collections.abc import Iterable, Iterator
@@ -94,7 +95,7 @@ def _attempt(run: Run) -> Done | Failed:
 @cache
 def versions() -> dict[str, str]:
     packages = {name: _version(name) for name in ("torch", "scikit-learn", "safegain")}
-    return {"python": platform.python_version(), **packages, "code": _code()}
+    return {"python": platform.python_version(), **packages, "code": _code(), "commit": commit()}
 
 
 def _code() -> str:
@@ -105,6 +106,15 @@ def _code() -> str:
     for path in sorted(Path(safegain.__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def commit() -> str:
+    """The commit that is checked out, as git names it; "unknown" outside of a repository."""
+    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def _version(package: str) -> str:

@@ -34,6 +34,10 @@ class Store:
         """The record of a run, None if it has not been done."""
         return self._table(run).get(run)
 
+    def records(self, data: str) -> list[Record]:
+        """All records of a data set."""
+        return list(read_table(self.folder / f"{data}.jsonl").values())
+
     def write(self, record: Record) -> None:
         run, line = Run.from_dict(record["run"]), json.dumps(record, sort_keys=True)
         table = self._table(run)

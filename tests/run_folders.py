@@ -147,6 +147,7 @@ def _facts(task: str, classes: list[str], columns: dict[str, str], labels: pd.Da
         "by_class": [{"name": name, "n": 10, "reference": 0.3, "new": 0.2} for name in classes] if mistakes else None,
         "by_group": [{"name": name, "n": 15, "reference": 0.3, "new": 0.35} for name in ("north", "south")],
         "history": [{"candidate": name, "rank_loss": loss, "mistakes": loss / 4} for name, loss in losses.items()],
+        "checked": None,
         "n_suspicious": int((labels.suspicion > 0).sum()),
         "seed": 0,
     }

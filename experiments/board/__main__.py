@@ -1,58 +1,58 @@
-"""`make board`: do what is not stored, then write the board's page and drawings from what is.
+"""`make board`: do what is not stored, then write the board's page from what is.
 
-Killed at any moment and started again, it goes on where it was. Other seeds than the published ones are for choosing
-settings: their results, page and drawings go to a folder of their own.
+Killed at any moment and started again, it goes on where it was. `make board` runs the development sets; the final ones
+are run by `make board FINAL=1`, from a clean work tree at a tag board-*, once the strongest peers have been named.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 
-from experiments.board.grids import SEEDS, runs
+from experiments.board.guard import refuse_final_run
 from experiments.board.page import draw_board, write_board
-from experiments.command import Places, carry_out, count_stored, finish, parser, places, possible
-from experiments.store import Store
+from experiments.board.plan import DEVELOPMENT, FINAL, NAMED, VERY_FEW, runs, seconds_needed
+from experiments.command import carry_out, count_stored, finish, parser, places, possible
+from experiments.text import duration
 
 PAGE = "board.md"
-TUNING = Path("build/tuning")
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     made = parser("experiments.board", __doc__, page=PAGE, only="cells with one of these words in their name")
+    final = os.environ.get("FINAL", "0") not in ("", "0")
+    made.add_argument("--final", action="store_true", default=final, help="the final sets; FINAL=1")
     made.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="files of experiments/methods; all")
-    made.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help=f"kept apart, in {TUNING} or --results")
+    made.add_argument("--seeds", nargs="+", type=int, default=[], metavar="SEED", help="of those that are planned; all")
     return made.parse_args(arguments)
-
-
-def board_places(options: argparse.Namespace) -> Places:
-    if options.seeds is None:
-        return places(options, PAGE)
-    folder = options.results or TUNING
-    return Places(Store(folder), options.page or folder / PAGE, options.figures or folder / "figures")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options, console = parse(arguments), Console()
-    seeds, where = options.seeds or SEEDS, board_places(options)
+    where = places(options, PAGE)
+    parts = [FINAL] if options.final else [DEVELOPMENT, VERY_FEW, NAMED]
     try:
-        planned = runs(seeds, only=options.only, methods=options.methods, quick=options.quick)
+        if options.final:
+            refuse_final_run(where.store, quick=options.quick)
+        planned = runs(parts, only=options.only, methods=options.methods, seeds=options.seeds, quick=options.quick)
     except ValueError as error:
-        console.print(f"[red]{error}[/]")
+        console.print(f"[red]{error}[/]", soft_wrap=True)
         return 2
     planned = possible(planned, console)
     count_stored(planned, where.store, console)
+    if (seconds := seconds_needed(planned, where.store.read)) == seconds:
+        wall = duration(seconds / options.jobs)
+        console.print(f"all of them take some {duration(seconds)} of computing, {wall} with {options.jobs} at a time")
 
     def write() -> None:  # all cells, also those that were not asked for now
-        draw_board(where.store.read, where.figures, seeds=seeds, quick=options.quick)
+        draw_board(where.store.read, where.figures, quick=options.quick)
         write_board(
             where.page,
             where.store.read,
             figures=where.figures,
             results_folder=where.store.folder,
-            seeds=seeds,
             jobs=options.jobs,
             quick=options.quick,
         )

@@ -1,95 +1,101 @@
 """What the board is played on: a cell is one data set with one kind of noise and one number of trusted rows."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.plan import Value
-from experiments.tables import SETS
+from safegain.datasets import DEVELOPMENT, FINAL
+
+FEW, MANY, VERY_FEW = 100, 1000, 40  # trusted rows
+ROWS_FOR_MANY = 4000  # a set needs as many for MANY trusted rows
+
+# Rows and classes of each set: cells are planned without reading a file.
+SHAPES: dict[str, tuple[int, int]] = {
+    "mnist": (70_000, 10),
+    "cifar10n": (10_000, 10),
+    "letter": (20_000, 26),
+    "pendigits": (10_992, 10),
+    "spambase": (4601, 2),
+    "phoneme": (5404, 2),
+    "banana": (5300, 2),
+    "digits": (1797, 10),
+    "ws_youtube": (1956, 2),
+    "ws_trec": (5965, 6),
+    "texture": (5500, 11),
+    "segment": (2310, 7),
+    "splice": (3190, 3),
+    "chess": (3196, 2),
+    "optdigits": (5620, 10),
+    "marketing": (6876, 9),
+    "ring": (7400, 2),
+    "german": (1000, 2),
+    "contraceptive": (1473, 3),
+    "insured": (12_000, 2),
+    "benefits": (4877, 2),
+    "ws_sms": (5502, 2),
+}
+TWO_CLASSES = (("uniform", 0.3), ("instance", 0.3))
+MORE_CLASSES = (("uniform", 0.5), ("uniform", 0.3), ("pair", 0.4), ("instance", 0.4))
+OWN_NOISE = {"cifar10n": "human", "ws_youtube": "rules", "ws_trec": "rules", "ws_sms": "rules"}
+WORDS = {"uniform": "uniform", "pair": "pairs", "instance": "instance-dependent", "human": "people", "rules": "rules"}
 
 
 @dataclass(frozen=True)
 class BoardCell:
-    set: str  # as the page calls it
-    label: str  # which of the set's cells
-    data: str  # a module of experiments.data
-    setting: Mapping[str, Value]
+    set: str
+    noise: str
+    rate: float | None  # None: the labels are wrong of themselves
+    n_trusted: int
+    n_weak: int | None = None  # None: as many as other cells have
+
+    @property
+    def final(self) -> bool:
+        return self.set in FINAL
+
+    @property
+    def data(self) -> str:
+        return "final" if self.final else "development"
+
+    @property
+    def setting(self) -> dict[str, Value]:
+        rate = {} if self.rate is None else {"rate": self.rate}
+        weak = {} if self.n_weak is None else {"n_weak": self.n_weak}
+        return {"set": self.set, "noise": self.noise, **rate, **weak, "n_trusted": self.n_trusted}
+
+    @property
+    def label(self) -> str:
+        noise = WORDS[self.noise] + ("" if self.rate is None else f" {self.rate:.0%}")
+        weak = "" if self.n_weak is None else f", {self.n_weak:,} weak"
+        return f"{noise}, {self.n_trusted:,} trusted{weak}"
 
     @property
     def name(self) -> str:
         return f"{self.set}, {self.label}"
 
 
-FEW = 100  # trusted rows, where the first cell of a set is played a second time
-NOISES: dict[str, dict[str, Value]] = {
-    "uniform": {"task": "noise", "noise": "uniform", "trusted": "unbiased"},
-    "pair": {"task": "noise", "noise": "pair", "trusted": "unbiased"},
-    "instance-dependent": {"task": "noise", "noise": "instance", "trusted": "unbiased"},
-}
-ERRORS: dict[str, dict[str, Value]] = {
-    "Gaussian, sd 0.5": {"noise": "gaussian", "sigma": 0.5},
-    "Gaussian, sd 1": {"noise": "gaussian", "sigma": 1.0},
-    "heavy-tailed": {"noise": "heavy", "sigma": 0.5},
-}
-Sizes = Mapping[str, Value]
-Rates = Mapping[str, float]
+def noises(name: str) -> tuple[tuple[str, float | None], ...]:
+    if name in OWN_NOISE:
+        return ((OWN_NOISE[name], None),)
+    return TWO_CLASSES if SHAPES[name][1] == 2 else MORE_CLASSES
 
 
-def _flipped(name: str, data: str, sizes: Sizes, rates: Rates, n_trusted: int) -> list[BoardCell]:
-    return [
-        BoardCell(
-            name,
-            f"{noise} {rate:.0%}, {n_trusted:,} trusted",
-            data,
-            {**NOISES[noise], **sizes, "rate": rate, "n_trusted": n_trusted},
-        )
-        for noise, rate in rates.items()
-    ]
+def cells_of(name: str) -> list[BoardCell]:
+    trusted = (FEW, MANY) if SHAPES[name][0] >= ROWS_FOR_MANY else (FEW,)
+    return [BoardCell(name, noise, rate, n) for noise, rate in noises(name) for n in trusted]
 
 
-def _human(labels: str, n_trusted: int) -> BoardCell:
-    setting: dict[str, Value] = {"labels": labels, "trusted": "unbiased", "n_trusted": n_trusted}
-    return BoardCell("CIFAR-10N", f"{labels}, {n_trusted:,} trusted", "cifar10n", setting)
+def _development(name: str) -> list[BoardCell]:
+    """Without the milder uniform noise, and MNIST, whose 784 columns are dear, with its first noise alone."""
+    played = noises(name)
+    kept = played[:1] if name == "mnist" else (played[0], *played[2:]) if played == MORE_CLASSES else played
+    return [cell for cell in cells_of(name) if (cell.noise, cell.rate) in kept]
 
 
-_MNIST: tuple[str, str, Sizes, Rates] = (
-    "MNIST",
-    "mnist",
-    {"n_test": 3000},
-    {"uniform": 0.5, "pair": 0.4, "instance-dependent": 0.4},
+DEVELOPMENT_CELLS = tuple(cell for name in DEVELOPMENT for cell in _development(name))
+FINAL_CELLS = tuple(cell for name in FINAL for cell in cells_of(name))
+# The first noise of each development set, images aside, with hardly any trusted rows.
+VERY_FEW_CELLS = tuple(
+    BoardCell(name, *noises(name)[0], VERY_FEW) for name in DEVELOPMENT if name not in ("mnist", "cifar10n")
 )
-_LETTER: tuple[str, str, Sizes, Rates] = (
-    "letter",
-    "tables",
-    {"set": "letter", "n_weak": 10_000, "n_test": 4000},
-    {"uniform": 0.5, "instance-dependent": 0.4},
-)
-_SPAMBASE: tuple[str, str, Sizes, Rates] = (
-    "spambase",
-    "tables",
-    {"set": "spambase", "n_weak": 3000, "n_test": 1100},
-    {"uniform": 0.3, "instance-dependent": 0.3},
-)
-_PENDIGITS: Sizes = {"set": "pendigits", "n_weak": 7000, "n_test": 2900}
-
-CELLS: tuple[BoardCell, ...] = (
-    *_flipped(*_MNIST, n_trusted=1000),
-    _flipped(*_MNIST, n_trusted=FEW)[0],
-    *_flipped("CIFAR-10", "cifar10", {"n_test": 3000}, {"uniform": 0.5, "pair": 0.4}, n_trusted=1000),
-    _human("random1", 1000),
-    _human("worse", 1000),
-    _human("worse", FEW),
-    *_flipped(*_LETTER, n_trusted=1000),
-    _flipped(*_LETTER, n_trusted=FEW)[0],
-    *_flipped("pendigits", "tables", _PENDIGITS, {"uniform": 0.7, "pair": 0.4}, n_trusted=1000),
-    *_flipped(*_SPAMBASE, n_trusted=460),
-    _flipped(*_SPAMBASE, n_trusted=FEW)[0],
-    *_flipped("digits", "digits", {"n_weak": 1167, "n_test": 450}, {"uniform": 0.5}, n_trusted=180),
-    BoardCell("YouTube", "majority of votes, 171 trusted", "youtube", {"labels": "majority", "n_trusted": 171}),
-)
-REGRESSION_CELLS: tuple[BoardCell, ...] = tuple(
-    BoardCell(name, errors, "regression", {"set": name, "task": "noise", **noise})
-    for errors, noise in ERRORS.items()
-    for name in (*SETS, "concrete", "kin8nm")
-)
-# One cell of each module that takes no time to load; `make reproduce QUICK=1` rehearses the images.
-REHEARSAL = tuple({cell.data: cell for cell in CELLS if cell.data in ("tables", "digits", "youtube")}.values())
+LETTER = BoardCell("letter", "uniform", 0.5, MANY, 10_000)
+MNIST = BoardCell("mnist", "uniform", 0.5, MANY, 7000)
+NAMED_CELLS = (LETTER, MNIST)  # with bars of their own

@@ -1,147 +1,117 @@
-"""docs/board.md and its drawings, from stored results only."""
+"""docs/board.md and its drawing, from stored results only."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from experiments.board.bars import bars
-from experiments.board.grids import BASELINE, PGS, SEEDS, board_name, classification, regression
-from experiments.board.notes import HOW_SETTINGS_WERE_CHOSEN, WHAT_IT_SAYS
-from experiments.board.plots import draw_gain, draw_ranks
-from experiments.board.scores import Scores, read_scores
-from experiments.board.statistics import (
-    against_one,
-    all_pairs,
-    cell_means,
-    cliques,
-    mean_ranks,
-    recovered_gaps,
-    time_multiple,
-    unsafe_runs,
-    wins,
+from experiments.board.bars import (
+    against_pick,
+    cell_differences,
+    development_bars,
+    final_bars,
 )
+from experiments.board.entries import OURS, PLAIN
+from experiments.board.notes import HOW_IT_IS_JUDGED, HOW_IT_IS_PLAYED
+from experiments.board.plan import DEVELOPMENT, FINAL, NAMED, VERY_FEW, Part, seconds_needed
+from experiments.board.plots import draw_differences
+from experiments.board.scores import Scores
+from experiments.board.sections import bars_table, cells_table, every_figure, peers_table
+from experiments.board.strongest import read_strongest
 from experiments.digests import mixed_digests
 from experiments.files import write_whole
-from experiments.grid import Results, Table
-from experiments.page import REHEARSAL, bars_section, markdown, relative, table_section
+from experiments.grid import Results
+from experiments.page import REHEARSAL, markdown, relative
+from experiments.text import duration
 
-RANKS, GAIN = "board-ranks.svg", "board-gain.svg"
+DRAWING = "board-differences.svg"
+PARTS = (FINAL, DEVELOPMENT, VERY_FEW, NAMED)
 INTRODUCTION = """# The board
 
-Written by `make board` from the results in `{results}`, one line for each run; do not edit. PGS with its defaults
-("PGS auto") and its peers, over data sets, kinds of noise and numbers of trusted rows. Every network method has the
-recipe, the split and the held-out rows of the others ([methods](methods.md)); seeds are {seeds}.
-
-- **Mean rank**: methods are ranked by test accuracy in each cell and seed; ranks are averaged over the seeds of a
-  cell, then over cells. "p" is a two-sided Wilcoxon signed-rank test over the cells' mean accuracies of PGS auto
-  against that method, with Holm's correction for as many tests as there are peers.
-- **Recovered gap**: (method - Baseline) / (all labels true - Baseline), where Baseline is trained on noisy and trusted
-  rows and stopped on held-out trusted ones; the sum of gains over the sum of gaps in each data set, then the mean over
-  data sets.
-- **Won**: cells in which the mean accuracy is the best of all.
-- **Unsafe**: runs more than 1 point of test accuracy below the reference of PGS auto in the same cell with the same
-  seed, the model that it promises not to be worse than.
-- **Time**: a run's seconds by those of Baseline in the same cell and seed, the median; one thread each.
+Written by `make board` from the results in `{results}`, one line for each run; do not edit. Safegain with its defaults
+against what its user would have done without it: the usual models on the labels as they are or on the trusted rows
+alone, and methods for wrong labels.
 """
 
 
 def write_board(
-    path: Path,
-    results: Results,
-    *,
-    figures: Path,
-    results_folder: Path,
-    seeds: Sequence[int] = SEEDS,
-    jobs: int = 2,
-    quick: bool = False,
+    path: Path, results: Results, *, figures: Path, results_folder: Path, jobs: int = 2, quick: bool = False
 ) -> None:
-    grids = classification(seeds, quick), regression(seeds, quick)
-    classes, numbers = (_named(grid.render(results, quick)) for grid in grids)
-    scores = read_scores(grids[0], results, quick)
-    shown = seeds[:1] if quick else seeds
+    scores = {part.title: Scores(part, results, quick) for part in PARTS}
     parts = [
-        INTRODUCTION.format(results=relative(results_folder, Path.cwd()), seeds=_listed([str(s) for s in shown])),
-        mixed_digests((run for grid in grids for run in grid.runs(quick)), results),
+        INTRODUCTION.format(results=relative(results_folder, Path.cwd())),
+        mixed_digests((run for part in PARTS for run in part.runs(quick)), results),
         REHEARSAL if quick else "",
-        f"## How settings were chosen\n\n{HOW_SETTINGS_WERE_CHOSEN}\n" if HOW_SETTINGS_WERE_CHOSEN else "",
-        bars_section(bars(scores, numbers)),
-        "" if scores is None else _overall(scores, path, figures),
-        f"{WHAT_IT_SAYS}\n" if WHAT_IT_SAYS else "",
-        *(table_section(table, jobs) for table in (classes, numbers) if table.n_runs),
+        f"## How it is played\n\n{HOW_IT_IS_PLAYED}\n",
+        f"## How it is judged\n\n{HOW_IT_IS_JUDGED}\n",
+        _bars(scores),
+        _final(scores[FINAL.title], figures, path),
+        _section(scores[DEVELOPMENT.title]),
+        _very_few(scores[VERY_FEW.title]),
+        _computing(results, jobs, quick),
     ]
     write_whole(path, "\n".join(part for part in parts if part))
 
 
-def draw_board(results: Results, figures: Path, *, seeds: Sequence[int] = SEEDS, quick: bool = False) -> None:
-    scores = read_scores(classification(seeds, quick), results, quick)
-    if scores is None:
-        return
-    names, ranks = [board_name(method) for method in scores.methods], mean_ranks(scores.accuracy)
-    joined = cliques(all_pairs(cell_means(scores.accuracy)), np.argsort(ranks, kind="stable").tolist())
-    draw_ranks(figures / RANKS, names, ranks, joined, board_name(PGS))
-    unsafe = {method: unsafe_runs(scores.of(method), scores.reference) for method in scores.methods}
-    if unsafe[PGS][1]:
-        points = {board_name(m): (100 * unsafe[m][0] / unsafe[m][1], _mean_gap(scores, m)) for m in scores.methods}
-        draw_gain(figures / GAIN, points, board_name(PGS))
+def draw_board(results: Results, figures: Path, *, quick: bool = False) -> None:
+    scores = Scores(FINAL, results, quick)
+    found = dict(zip((cell.name for cell in scores.cells), cell_differences(scores, PLAIN), strict=True))
+    known = {name: d for name, d in found.items() if np.isfinite(d.upper)}
+    if known:
+        draw_differences(figures / DRAWING, known)
 
 
-def _overall(scores: Scores, page: Path, figures: Path) -> str:
-    ranks, won = mean_ranks(scores.accuracy), wins(scores.accuracy)
-    p = against_one(cell_means(scores.accuracy), scores.methods.index(PGS))
-    rows = []
-    for i in np.argsort(ranks, kind="stable"):
-        method = scores.methods[i]
-        unsafe, compared = unsafe_runs(scores.of(method), scores.reference)
-        time = time_multiple(scores.seconds_of(method), scores.seconds_of(BASELINE))
-        rows.append(
-            [
-                board_name(method),
-                f"{ranks[i]:.2f}",
-                "" if np.isnan(p[i]) else f"{p[i]:.4f}",
-                f"{_mean_gap(scores, method):.2f}",
-                str(won[i]),
-                f"{unsafe} of {compared}" if compared else "–",
-                f"{time:.1f}",
-            ]
-        )
-    header = ["method", "mean rank", "p", "recovered gap", "won", "unsafe", "time"]
-    pairs = f"{scores.n_pairs} pairs of cell and seed, in {len(scores.columns)} cells, that every method has run."
-    ranks_text = (
-        "Mean ranks. A bar joins methods of which no two differ (Wilcoxon over cells, Holm over all pairs, 5%)."
+def _bars(scores: dict[str, Scores]) -> str:
+    strongest = read_strongest()
+    lines = ["## Bars", ""]
+    for ours in OURS:
+        lines += [f"**{ours.name}**, final sets", "", bars_table(final_bars(scores[FINAL.title], ours, strongest))]
+        found = development_bars(scores[VERY_FEW.title], scores[NAMED.title], ours)
+        lines += [f"**{ours.name}**, development sets", "", bars_table(found)]
+    return "\n".join(lines)
+
+
+def _final(scores: Scores, figures: Path, page: Path) -> str:
+    text = _section(scores)
+    drawing = figures / DRAWING
+    if not drawing.is_file():
+        return text
+    words = (
+        f"{PLAIN.name}: points above the best usual model of each cell, on seeds 5 to 9, with the one-sided 95% bound. "
+        "Red: more than half a point behind, with confidence."
     )
-    gain_text = "Gain against safeness: up and to the left is better."
-    return "\n".join(
-        [
-            f"## All cells\n\n{pairs}\n\n{markdown(header, rows)}",
-            *(
-                f"![{text}]({relative(figures / drawing, page.parent)})\n\n{text}\n"
-                for drawing, text in ((RANKS, ranks_text), (GAIN, gain_text))
-                if (figures / drawing).is_file()
-            ),
-            f"## Recovered gap of each data set\n\n{_gaps(scores)}",
-        ]
-    )
+    return f"{text}\n![{words}]({relative(drawing, page.parent)})\n\n{words}\n"
 
 
-def _gaps(scores: Scores) -> str:
-    sets = list(dict.fromkeys(scores.sets))
+def _section(scores: Scores) -> str:
+    """Nothing but a sentence while nothing has been run."""
+    missing = scores.missing()
+    planned = len(scores.part.runs(scores.quick))
+    if missing == planned:
+        return f"## {scores.part.title}\n\nNot run yet.\n"
+    left = f"{missing:,} of {planned:,} runs are not there yet.\n\n" if missing else ""
+    peers, cells, figures = peers_table(scores, read_strongest()), cells_table(scores), every_figure(scores)
+    return f"## {scores.part.title}\n\n{left}{peers}\n{cells}\n{figures}"
+
+
+def _very_few(scores: Scores) -> str:
     rows = []
-    for method in scores.methods:
-        gaps = recovered_gaps(scores.of(method), scores.baseline, scores.bound, scores.sets)
-        rows.append([board_name(method), *(f"{gaps[name]:.2f}" for name in sets)])
-    return markdown(["method", *sets], rows)
+    for ours in OURS:
+        unsafe, compared, gain = against_pick(scores, ours, 40)
+        rows.append([ours.name, f"{gain:+.2f}" if compared else "–", f"{unsafe} of {compared}"])
+    return f"{_section(scores)}\n{markdown(['method', 'mean gain over the pick', 'unsafe'], rows)}"
 
 
-def _mean_gap(scores: Scores, method: str) -> float:
-    gaps = recovered_gaps(scores.of(method), scores.baseline, scores.bound, scores.sets)
-    return float(np.nanmean(list(gaps.values())))
+def _computing(results: Results, jobs: int, quick: bool) -> str:
+    rows = [[part.title, *_needed(part, results, jobs, quick)] for part in PARTS]
+    header = ["part", "cells", "runs", "stored", "computing of stored runs", f"all runs, {jobs} at a time"]
+    words = "A run that is not stored counts with the mean of what is stored of its method."
+    return f"## Computing\n\nOne thread a run. {words}\n\n{markdown(header, rows)}"
 
 
-def _named(table: Table) -> Table:
-    return replace(table, methods={method: board_name(method) for method in table.methods})
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def _needed(part: Part, results: Results, jobs: int, quick: bool) -> list[str]:
+    planned = part.runs(quick)
+    records = [record for run in planned if (record := results(run)) is not None]
+    total = seconds_needed(planned, results)
+    whole = duration(total / jobs) if total == total else "–"
+    done = duration(sum(record["seconds"] for record in records))
+    return [str(len(part.cells)), f"{len(planned):,}", f"{len(records):,}", done, whole]

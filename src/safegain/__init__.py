@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from safegain.data.parquet import ParquetRows
     from safegain.data.stacking import stack
     from safegain.estimators import PGSClassifier, PGSRegressor
+    from safegain.learners.boosting import Boosting
+    from safegain.learners.forest import Forest
+    from safegain.learners.kernel_machine import KernelMachine
     from safegain.learners.linear import Linear
     from safegain.learners.module import Module
     from safegain.learners.network import Network
     from safegain.learners.recipe import Recipe
+    from safegain.learners.several import Several
     from safegain.learners.wrapped import Wrapped
     from safegain.runs.loading import load
     from safegain.runs.saving import save
@@ -36,6 +40,7 @@ _HOME = {
     "AllOf": "bilevel.safeness",
     "Auto": "search.auto",
     "Bootstrap": "bilevel.safeness",
+    "Boosting": "learners.boosting",
     "BoundedLoss": "certificates.bounded_losses",
     "Certificate": "certificates.certificate",
     "Cholesky": "bilevel.implicit",
@@ -43,8 +48,11 @@ _HOME = {
     "ClosedForm": "bilevel.solvers",
     "ConjugateGradient": "bilevel.implicit",
     "Descent": "bilevel.solvers",
+    "Forest": "learners.forest",
     "Free": "search.free",
     "GradientDescent": "bilevel.update_rules",
+    "KernelMachine": "learners.kernel_machine",
+    "Several": "learners.several",
     "Linear": "learners.linear",
     "Module": "learners.module",
     "Momentum": "bilevel.update_rules",
@@ -76,6 +84,7 @@ __all__ = [
     "Adam",
     "AllOf",
     "Auto",
+    "Boosting",
     "Bootstrap",
     "BoundedLoss",
     "Certificate",
@@ -84,8 +93,10 @@ __all__ = [
     "ClosedForm",
     "ConjugateGradient",
     "Descent",
+    "Forest",
     "Free",
     "GradientDescent",
+    "KernelMachine",
     "Linear",
     "Module",
     "Momentum",
@@ -101,6 +112,7 @@ __all__ = [
     "PerView",
     "RMSProp",
     "Recipe",
+    "Several",
     "Structured",
     "Unrolled",
     "Wrapped",

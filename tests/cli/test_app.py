@@ -102,7 +102,9 @@ def test_from_a_review_to_the_next_run(cars, tmp_path):
     labels = pd.read_parquet(tmp_path / "run-2" / "labels-1-of-1.parquet")
     assert labels["trusted"].sum() == 120 + len(rows)
     by_row = checked.set_index("_row")["region"]
-    assert labels["given"][by_row.index].tolist() == by_row.tolist()
+    assert labels["corrected"][by_row.index].tolist() == by_row.tolist()
+    assert labels["given"][by_row.index].tolist() == [row["given"] for row in sorted(rows, key=lambda row: row["row"])]
+    assert not labels["sample"][by_row.index].any()  # they were the most suspicious
 
 
 def test_links_that_lie_in_wait_are_not_followed(cars, tmp_path):

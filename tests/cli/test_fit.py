@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from safegain.cli import app
 from safegain.jobs.shown import choose_examples
 from safegain.runs import RunError, open_run
+from safegain.runs.loading import load
 from tests.cli.cars import QUICK, fit_cars, fitted_here, shared
 from tests.command import done, here, safegain
 
@@ -42,9 +43,34 @@ def test_same_seed_same_bits_and_checked_rows_are_trusted(cars, tmp_path):
     here("fit", *fit_cars(cars), "--out", tmp_path / "more", "--checked", tmp_path / "checked.parquet")
     labels = pd.read_parquet(tmp_path / "more" / "labels-1-of-1.parquet")
     assert labels["trusted"].sum() == 122
-    assert labels["given"][:2].tolist() == ["usa", "japan"]
+    assert labels["corrected"][:2].tolist() == ["usa", "japan"]
+    train = pd.read_csv(cars / "train.csv")["region"]
+    assert labels["given"][1] == train[1]
+    assert labels["sample"].sum() == 120
+    assert labels["sample"][:2].tolist() == [False, False]
     request = json.loads((tmp_path / "more" / "request.json").read_text())
     assert "--checked" in request["command"]
+
+
+def test_a_trusted_file_with_ids_keeps_both_labels(cars, tmp_path):
+    """The report says how many of the checked labels were wrong, and the run has them all."""
+    train = pd.read_csv(cars / "train.csv")
+    right = pd.read_csv(cars / "trusted.csv")
+    table = pd.concat([train, right.assign(region="usa")])  # as if everyone had said usa
+    table.to_csv(tmp_path / "train.csv", index=False)
+    right[["car", "region"]].to_csv(tmp_path / "right.csv", index=False)
+    files = [tmp_path / "train.csv", "--trusted", tmp_path / "right.csv", "--label", "region", "--id", "car"]
+    here("fit", *files, *QUICK, "--seed", 3, "--out", tmp_path / "run")
+    facts, labels = open_run(tmp_path / "run").facts, open_run(tmp_path / "run").labels
+    wrong = int((right["region"] != "usa").sum())
+    assert (facts.checked.n, facts.checked.wrong, facts.checked.others) == (120, wrong, 0)
+    assert [(each.name, each.n, each.wrong) for each in facts.checked.by_class] == [("usa", 120, wrong)]
+    assert set(labels["given"][labels["trusted"]]) == {"usa"}
+    assert labels["corrected"][labels["trusted"]].tolist() == right["region"].tolist()
+    assert f"Of 120 checked labels {wrong} were wrong" in (tmp_path / "run" / "report.html").read_text()
+    record = load(tmp_path / "run")[-1].record_
+    assert (record.labels.classes[record.given[record.trusted]] == "usa").all()
+    assert record.labels.given[record.trusted].tolist() == right["region"].tolist()
 
 
 def test_numbers_with_a_column_of_trust(tmp_path):
@@ -110,7 +136,7 @@ def test_pictures_in_an_npz(tmp_path):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--model", "forest"], "model: 'forest' is not known"),
+        (["--model", "stump"], "model: 'stump' is not known"),
         (["--model", "network, n_outer=5"], "model: Network takes no option 'n_outer'; it is an option of Free"),
         (["--workspace", "space"], "search: Auto takes no option 'workspace'; it is an option of Free"),
         (["--certificate", "never"], "certificate: Claims: delta must be"),

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from safegain.data.any_rows import AnyRows
+from safegain.data.checked_labels import checked_labels
 from safegain.data.labels import classification_labels, regression_labels
-from safegain.data.parts import Masks, parted
+from safegain.data.parts import Masks, drawn_masks, parted
+from safegain.data.splits import Said
 from tests.thread_ranks import in_threads
 
 X = np.arange(20.0).reshape(10, 2)
@@ -81,3 +83,76 @@ def test_every_rank_has_all_trusted_rows_and_its_own_weak_ones(cut):
             assert mine.y.tolist() == all_of_them.y.tolist()
             assert mine.groups.tolist() == all_of_them.groups.tolist()
         assert parts.group_names.tolist() == list(range(10))
+
+
+def test_what_is_said_of_rows_is_in_their_parts():
+    right = np.where(TRUSTED, np.where(np.arange(10) < 5, "a", "b"), None)
+    labels, checked = checked_labels(CLASSES, right, classification_labels)
+    assert checked.tolist() == TRUSTED.tolist()
+    sample = np.isin(np.arange(10), [2, 3, 5, 9])
+    parts = parted(X, labels, Masks(TRUSTED, HELD, ASIDE, sample), weight=np.arange(10.0))
+    assert parts.search.y.tolist() == [0, 0]
+    assert parts.search.given.tolist() == [1, 1]
+    assert parts.held_out.given.tolist() == [0, 0]
+    assert parts.search.sample.tolist() == [False, True]
+    assert parts.held_out.sample is None
+    assert parts.weak.given is None
+    assert parts.weak.weight.tolist() == [1, 4, 6, 7, 8]
+    assert parts.search.weight.tolist() == [0, 2]
+    assert (parts.search.n_sample, parts.held_out.n_sample) == (1, 2)
+    some = parts.search.of_sample()
+    assert (some.X[:, 0].tolist(), some.y.tolist(), some.given.tolist()) == ([4], [0], [1])
+    assert (some.weight.tolist(), some.sample) == ([2], None)
+    assert parts.held_out.of_sample() is parts.held_out
+
+
+def test_rows_of_any_kind_and_groups_of_a_sample():
+    sample = np.isin(np.arange(10), [2, 3, 5, 9])
+    rows = AnyRows.of([f"row {i}" for i in range(10)])
+    masks = Masks(TRUSTED, HELD, ASIDE, sample)
+    some = parted(rows, classification_labels(CLASSES), masks, groups=np.arange(10)).search.of_sample()
+    assert (some.X.taken(), some.groups.tolist(), some.given) == (["row 2"], [2], None)
+
+
+def test_a_sample_without_classes_of_many_weak_rows_is_one_sided():
+    y = np.array(["a"] * 5 + ["b"] * 5)
+    nothing = np.zeros(10, bool)
+    trusted = np.isin(np.arange(10), [0, 1, 9])
+    assert not parted(X, classification_labels(y), Masks(trusted, nothing, nothing)).trusted_is_one_sided
+    masks = Masks(trusted, nothing, nothing, np.isin(np.arange(10), [0, 1]))
+    assert parted(X, classification_labels(y), masks).trusted_is_one_sided
+
+
+def test_held_out_and_set_aside_rows_are_drawn_from_the_sample():
+    n = 200
+    labels, trusted = classification_labels(np.arange(n) % 2), np.arange(n) < 100
+    sample = trusted & (np.arange(n) % 4 < 2)
+    drawn = []
+
+    def aside(rows, labels, groups, random):
+        drawn.append(rows.copy())
+        return rows & (np.arange(n) < 8)
+
+    masks = drawn_masks(Said(trusted, sample=sample), labels, 0.5, 0.2, aside, np.random.RandomState(0))
+    assert drawn[0].tolist() == sample.tolist()
+    assert masks.set_aside.sum() == 4
+    assert masks.held_out.sum() >= 20
+    assert not (masks.held_out & ~sample).any()
+    assert not (masks.held_out & masks.set_aside).any()
+    assert (masks.search & ~sample).sum() == 50
+    assert (masks.of_sample.tolist(), masks.open.tolist()) == (sample.tolist(), (trusted & ~masks.set_aside).tolist())
+    weaker = masks.others_weak()
+    assert weaker.trusted.tolist() == sample.tolist()
+    assert weaker.sample is None
+    everyone = drawn_masks(Said(trusted), labels, 0.5, 0.2, None, np.random.RandomState(0))
+    assert (everyone.held_out.sum(), everyone.set_aside.sum()) == (50, 0)
+
+
+def test_weights_leave_something_to_learn_from():
+    labels, trusted = classification_labels(np.arange(60) % 2), np.arange(60) < 30
+    random = np.random.RandomState(0)
+    for rows, what in ((trusted, "weak rows"), (~trusted, "trusted rows to learn from")):
+        said = Said(trusted, weight=rows.astype(float))
+        with pytest.raises(ValueError, match=f"^sample_weight: the {what} all have weight zero"):
+            drawn_masks(said, labels, 0.0, 0.2, None, random)
+    drawn_masks(Said(trusted, weight=(np.arange(60) % 29 == 0).astype(float)), labels, 0.0, 0.2, None, random)

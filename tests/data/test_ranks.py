@@ -21,6 +21,7 @@ from safegain.data.checkpoint import CheckpointError
 from safegain.data.labels import classification_labels, regression_labels
 from safegain.data.parts import Part, Parts
 from safegain.data.ranks import ALONE
+from safegain.data.splits import Said
 from safegain.estimators.fingerprint import name_of_run
 from safegain.learners.module import Module
 from tests.ranks_worker import CASES, fit
@@ -258,7 +259,7 @@ def test_a_run_is_known_by_its_rows_labels_and_groups_wherever_they_are(tmp_path
 
     def name(estimator, rows, ranks=ALONE, groups=groups, y=y):
         labels = regression_labels(y[rows], ranks)
-        return name_of_run(estimator.get_params(deep=False), X[rows], labels, trusted[rows], groups[rows])
+        return name_of_run(estimator.get_params(deep=False), X[rows], labels, Said(trusted[rows], groups[rows]))
 
     whole, everything = name(make(), slice(None)), slice(None)
     parts = in_threads(3, lambda r: name(make(), cuts(len(y), 3)[r.rank], r))

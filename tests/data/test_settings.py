@@ -14,13 +14,16 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from safegain import (
     Adam,
     Auto,
+    Boosting,
     Cholesky,
     Claims,
     ClosedForm,
     ConjugateGradient,
     Descent,
+    Forest,
     Free,
     GradientDescent,
+    KernelMachine,
     Linear,
     Module,
     Momentum,
@@ -38,7 +41,7 @@ from safegain import (
 from safegain.data.settings import Settings, check, is_number, is_share, is_whole, setting
 
 SEARCHES = [Auto(), Free(), Structured()]
-LEARNERS = [Network(), Linear()]
+LEARNERS = [Network(), Linear(), Forest(), Boosting(), KernelMachine()]
 RULES = [GradientDescent(), Momentum(), RMSProp(), Adam()]
 SOLVERS = [ClosedForm(), Newton(), Descent()]
 ENGINES = [Cholesky(), ConjugateGradient(), Neumann(), Unrolled()]
@@ -80,12 +83,15 @@ MISPLACED = [
     (Structured, "workspace", {"Free"}),
     (Network, "lr_outer", SEARCH_LOOPS),
     (Linear, "recipe", {"Network"}),
+    (Forest, "max_iter", {"Newton", "ConjugateGradient", "Boosting"}),
+    (Boosting, "n_trees", {"Forest"}),
+    (KernelMachine, "min_samples_leaf", {"Forest", "Boosting"}),
     (partial(Module, torch.nn.Linear(2, 2)), "n_hidden", {"Network"}),
     (partial(Wrapped, Ridge()), "alpha", {"Linear", "Network", "Module"}),
     (Recipe, "n_hidden", {"Network"}),
     (ClosedForm, "tol", {"Newton", "ConjugateGradient"}),
     (Newton, "memory_budget", {"Descent"}),
-    (Descent, "learning_rate", {"GradientDescent", "Momentum", "RMSProp", "Adam", "Recipe"}),
+    (Descent, "learning_rate", {"GradientDescent", "Momentum", "RMSProp", "Adam", "Recipe", "Boosting"}),
     (GradientDescent, "n_steps", {"Descent", "Recipe"}),
     (Momentum, "beta1", {"Adam"}),
     (RMSProp, "beta", {"Momentum"}),

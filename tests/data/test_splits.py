@@ -5,9 +5,20 @@ import pandas as pd
 import pytest
 import torch
 
+from safegain.data.checked_labels import checked_labels
 from safegain.data.labels import classification_labels, regression_labels
-from safegain.data.splits import ENOUGH, check_groups, check_trained_on, check_trusted, hold_out, rank_rows
-from safegain.estimators.base import unchanged_on_failure
+from safegain.data.splits import (
+    ENOUGH,
+    Said,
+    check_groups,
+    check_sample,
+    check_trained_on,
+    check_trusted,
+    check_weight,
+    hold_out,
+    rank_rows,
+)
+from safegain.estimators.parameters import unchanged_on_failure
 
 
 def test_held_out_rows_are_stratified_and_leave_every_class_one():
@@ -89,6 +100,53 @@ def test_something_must_be_left_to_train_on():
     check_trained_on(numbers, np.array([True, False, False]))
     with pytest.raises(ValueError, match="no row outside the trusted rows has a label"):
         check_trained_on(numbers, np.array([True, True, False]))
+
+
+def test_a_class_that_only_the_check_has_found():
+    labels, checked = checked_labels(["a", "b", "a", "b"], ["c", None, None, None], classification_labels)
+    check_trained_on(labels, checked)
+    labels, checked = checked_labels(["a", "b", "a", "b"], ["c", "c", None, "c"], classification_labels)
+    with pytest.raises(ValueError, match="that were not checked are of one class"):
+        check_trained_on(labels, checked)
+
+
+TRUSTED = np.array([True, True, False, False, True])
+
+
+def test_the_random_sample_is_some_of_the_trusted_rows():
+    assert check_sample(None, TRUSTED, LABELS) is None
+    assert check_sample([0, 4], TRUSTED, LABELS).tolist() == [True, False, False, False, True]
+    assert check_sample([True, False, True, True, False], TRUSTED, LABELS).tolist() == [True] + [False] * 4
+    assert check_sample(np.ones(5, bool), TRUSTED, LABELS) is None  # all of them: as if nothing had been said
+    with pytest.raises(ValueError, match="sample: the mask has 2 entries and X has 5 rows"):
+        check_sample([True, False], TRUSTED, LABELS)
+    with pytest.raises(ValueError, match="sample: says which trusted rows are a random sample, and no row is trusted"):
+        check_sample([0], None, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1, 2], r"needs one number for each of the 3 rows, got shape \(2,\)"),
+        ([1, -0.5, 1], "row 1 has -0.5; give finite numbers of at least 0"),
+        ([1, 1, np.inf], "row 2 has inf"),
+        ([np.nan, 1, 1], "row 0 has nan"),
+        (["a", "b", "c"], "must be numbers"),
+    ],
+)
+def test_bad_row_weights_are_named(weight, message):
+    with pytest.raises(ValueError, match=f"^sample_weight: {message}"):
+        check_weight(weight, 3)
+
+
+def test_row_weights_and_all_that_is_said_of_rows():
+    mine = np.array([1, 0, 2])
+    assert check_weight(None, 3) is None
+    assert check_weight(torch.tensor([1.0, 0.0, 2.0]), 3).tolist() == check_weight(mine, 3).tolist() == [1, 0, 2]
+    said = Said.checked(LABELS, [0, 1, 4], list("xyxyx"), [0, 1], [1, 2, 3, 4, 5])
+    assert (said.trusted.tolist(), said.groups.tolist()) == (TRUSTED.tolist(), list("xyxyx"))
+    assert (np.flatnonzero(said.sample).tolist(), said.weight.tolist()) == ([0, 1], [1, 2, 3, 4, 5])
+    assert Said.checked(LABELS, None, None, None, None) == Said()
 
 
 class Thing:

@@ -40,7 +40,7 @@ def test_missing_file_without_network_says_what_to_do(empty_folders, monkeypatch
     for words in ("abalone.csv", str(empty_folders.data), str(empty_folders.cache), "SAFEGAIN_DATA", "libsvmtools"):
         assert words in str(error.value)
     with pytest.raises(FileNotFoundError, match=r"ws_youtube.jsonl.gz was not found in .* WRENCH"):
-        datasets.load_youtube()
+        datasets.load_text("ws_youtube")
 
 
 def test_half_written_files_never_appear(tmp_path):

@@ -58,6 +58,19 @@ def test_instance_flips_differ_within_a_class():
     assert all(len(np.unique(noisy[code::10])) > 4 for code in range(10))  # of nine wrong classes
 
 
+def test_instance_flips_of_two_classes_have_rates_that_depend_on_the_row():
+    x = np.random.default_rng(1).normal(size=(40_000, 1))
+    y = np.arange(40_000) % 2
+    flipped = noise.instance_flips(x, y, 0.3, random_state=0) != y
+    assert within(flipped.mean(), 0.3, len(y))
+    for code in (0, 1):  # of one column the direction is its sign: rates go from .1 to .5, or from .5 to .1
+        here = np.flatnonzero(y == code)
+        parts = np.array_split(here[np.argsort(x[here, 0])], 5)
+        rates = np.array([flipped[part].mean() for part in parts])
+        expected = np.array([0.14, 0.22, 0.30, 0.38, 0.46])
+        assert np.abs(rates - expected).max() < 0.03 or np.abs(rates - expected[::-1]).max() < 0.03
+
+
 @pytest.mark.parametrize(
     ("maker", "mean_size"),
     [

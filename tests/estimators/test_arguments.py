@@ -114,7 +114,12 @@ def claimed(**settings: object) -> dict[str, object]:
 
 # The class, how it is used, its usual settings, and another value for each of its fields.
 SETTINGS = [
-    (Auto, lambda **s: {"model": "linear", "search": Auto(**s)}, {}, {"held_out": 0.3}),
+    (
+        Auto,
+        lambda **s: {"model": [Linear(), Linear(alpha=0.1)], "search": Auto(**s)},
+        {},
+        {"held_out": 0.3, "measure": "balanced"},
+    ),
     (Free, free, {}, {**OUTER, "workspace": "/no/such/folder"}),
     (Structured, structured, {}, {**OUTER, "engine": "cholesky"}),
     (Linear, lambda **s: {"model": Linear(**s)}, {}, {"alpha": 1.0, "solver": "adam", "scaling": "none"}),

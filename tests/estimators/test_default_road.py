@@ -10,7 +10,7 @@ import torch
 from sklearn.datasets import load_digits
 
 import safegain.evidence.classes
-import safegain.evidence.kernel
+import safegain.learners.kernel
 import safegain.search.crew
 from safegain import Adam, Auto, Claims, Descent, Free, Linear, Module, PGSClassifier, Structured
 from safegain.search.contest import Score
@@ -133,7 +133,7 @@ def test_many_rows_are_read_where_they_are(fitted, monkeypatch, together):
         order = np.argsort(trusted, kind="stable")
         X, noisy, trusted = X[order], noisy[order], trusted[order]
         expected = classifier().fit(X, noisy, trusted=trusted)
-    for module in (safegain.evidence.kernel, safegain.evidence.classes):
+    for module in (safegain.learners.kernel, safegain.evidence.classes):
         monkeypatch.setattr(module, "MOST_KEPT", 100)
     joined, plain = [], safegain.search.crew.join_rows
     monkeypatch.setattr(safegain.search.crew, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1])

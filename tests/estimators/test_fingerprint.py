@@ -25,16 +25,19 @@ from safegain import (
     Wrapped,
 )
 from safegain.data.any_rows import AnyRows
+from safegain.data.checked_labels import checked_labels
 from safegain.data.checkpoint import CheckpointError
 from safegain.data.labels import classification_labels
+from safegain.data.splits import Said
 from safegain.estimators.fingerprint import name_of_run
 from tests.estimators.samples import noisy_diabetes, noisy_digits, regressor
 
 X, NOISY, _, TRUSTED = noisy_digits(100, k=3)
 
 
-def name(settings, rows=X, y=NOISY, trusted=TRUSTED, groups=None):
-    return json.loads(name_of_run(settings, rows, classification_labels(y), trusted, groups))
+def name(settings, rows=X, y=NOISY, trusted=TRUSTED, groups=None, sample=None, weight=None):
+    labels = classification_labels(y)
+    return json.loads(name_of_run(settings, rows, labels, Said.checked(labels, trusted, groups, sample, weight)))
 
 
 def differ(one, other):
@@ -131,6 +134,22 @@ def test_rows_labels_trusted_rows_and_groups_matter():
     assert name({}, rows=scipy.sparse.csr_array(X)) != name({}, rows=scipy.sparse.csr_array(X + 1))
     assert name({}, rows=AnyRows.of(X)) == name({}, rows=AnyRows.of(X.copy()))
     assert differ(name({}, rows=AnyRows.of(X)), name({}, rows=AnyRows.of(X + 1))) == {"X"}
+
+
+def test_right_labels_the_random_sample_and_row_weights_matter():
+    usual, weight = name({}), np.arange(100.0)
+    some = TRUSTED & (np.arange(100) % 2 == 0)
+    assert name({}, sample=TRUSTED) == usual
+    assert differ(name({}, sample=some), usual) == {"sample", "rows"}
+    assert differ(name({}, weight=weight), usual) == {"sample_weight", "rows"}
+    assert differ(name({}, weight=weight), name({}, weight=weight + 1)) == {"rows"}
+
+    def told(right):
+        labels, checked = checked_labels(NOISY, np.where(TRUSTED, right, -1), classification_labels)
+        return json.loads(name_of_run({}, X, labels, Said(checked)))
+
+    assert differ(told(NOISY), usual) == {"right", "rows"}
+    assert differ(told(NOISY), told((NOISY + 1) % 3)) == {"rows"}
 
 
 class Killed(Exception):

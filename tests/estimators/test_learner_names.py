@@ -8,6 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from safegain.estimators.parameters import LEARNERS, learner_of
+from safegain.learners.boosting import Boosting
+from safegain.learners.forest import Forest
+from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.linear import Linear
 from safegain.learners.module import Module
 from safegain.learners.network import Network
@@ -34,7 +37,8 @@ def test_what_it_stands_for(model, classes, numbers):
 
 
 def test_every_name_is_known():
-    assert [learner_of(name, classifies=True) for name in ("auto", *LEARNERS)] == [Network(), Network(), Linear()]
+    known = [Network(), Network(), Linear(), Forest(), Boosting(), KernelMachine()]
+    assert [learner_of(name, classifies=True) for name in ("auto", *LEARNERS)] == known
 
 
 def test_estimators_are_wrapped_for_their_own_task():
@@ -56,10 +60,13 @@ def test_estimators_are_wrapped_for_their_own_task():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("softmax", "model: 'softmax' is not known; give one of auto, network, linear, a learner such as"),
-        (None, "model: must be one of auto, network, linear, a learner, .* got None"),
-        (LogisticRegression, "model: must be one of auto, network, linear"),
-        (StandardScaler(), "model: must be one of auto, network, linear, .* got StandardScaler"),
+        (
+            "softmax",
+            "model: 'softmax' is not known; give one of auto, best, network, linear, forest, boosting, kernel",
+        ),
+        (None, "model: must be one of auto, best, network, linear, forest, boosting, kernel, a learner, .* got None"),
+        (LogisticRegression, "model: must be one of auto, best, network, linear"),
+        (StandardScaler(), "model: must be one of auto, best, network, linear, .* got StandardScaler"),
     ],
 )
 def test_what_stands_for_nothing_is_named(model, message):

@@ -164,9 +164,15 @@ def test_clone_is_equal_and_its_own():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "mlp"}, "model: 'mlp' is not known; give one of auto, network, linear, a learner such as"),
-        ({"model": 3}, "model: must be one of auto, network, linear, a learner.* got 3"),
-        ({"model": Network}, "model: must be one of auto, network, linear, a learner"),
+        (
+            {"model": "mlp"},
+            "model: 'mlp' is not known; give one of auto, best, network, linear, forest, boosting, kernel, a learner",
+        ),
+        (
+            {"model": 3},
+            "model: must be one of auto, best, network, linear, forest, boosting, kernel, a learner.* got 3",
+        ),
+        ({"model": Network}, "model: must be one of auto, best, network, linear, forest, boosting, kernel, a learner"),
         ({"model": Ridge()}, "model: must be a classifier, got Ridge"),
         ({"search": "fast"}, "search: must be one of auto, free, structured, or an object .* got 'fast'"),
         ({"search": Free}, "search: must be one of auto, free, structured, or an object"),

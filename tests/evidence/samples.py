@@ -20,13 +20,18 @@ def pair_noise(k, wrong):
     return (1 - wrong) * np.eye(k) + wrong * np.roll(np.eye(k), 1, axis=1)
 
 
-def blobs(n=500, n_trusted=60, wrong=0.4, seed=0):
-    """(features, known, true classes, targets, calibrating): three blobs; the last rows are trusted."""
+def noisy_blobs(n=500, n_trusted=60, wrong=0.4, seed=0):
+    """(X, known, true classes, targets, calibrating): three blobs; the last rows are trusted."""
     X, true = make_blobs(n + n_trusted, centers=[[0, 0], [4, 0], [0, 4]], random_state=seed)
     rng, trusted = np.random.RandomState(seed), np.arange(n + n_trusted) >= n
     given = np.where(trusted | (rng.rand(len(true)) >= wrong), true, (true + rng.randint(1, 3, len(true))) % 3)
     given[:50] = -1
     known = ClassLabels(torch.from_numpy(given), torch.from_numpy(trusted), 3)
     calibrating = torch.arange(len(true)) >= n + n_trusted // 2
-    features = Features(X, Basis(2.0, np.arange(0, len(true), 4), np.arange(len(true))))
-    return features, known, true, known.labelled & ~calibrating, calibrating
+    return X, known, true, known.labelled & ~calibrating, calibrating
+
+
+def blobs(*args, **options):
+    """The same with features of the rows."""
+    X, *others = noisy_blobs(*args, **options)
+    return Features(X, Basis(2.0, np.arange(0, len(X), 4), np.arange(len(X)))), *others

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import approx_fprime, minimize
-from scipy.special import log_softmax
+from scipy.optimize import minimize
 from torch.nn.functional import cross_entropy
 
 import safegain.evidence.classes
@@ -15,17 +14,15 @@ from safegain.data.labels import ClassLabels
 from safegain.evidence.classes import (
     PENALTIES,
     Basis,
-    Calibration,
     Evidence,
     Features,
-    calibrate,
     choose_features,
     find_evidence,
     most_likely_transition,
 )
-from safegain.evidence.kernel import Kernel, KernelRidge, KernelRidgeInBlocks
+from safegain.learners.kernel import Calibration, Kernel, KernelRidge, KernelRidgeInBlocks, calibrate
 from safegain.learners.recipe import posterior
-from tests.evidence.samples import blobs, made, pair_noise, uniform_noise
+from tests.evidence.samples import blobs, pair_noise, uniform_noise
 
 
 def test_evidence_corrects_the_labels():
@@ -156,28 +153,6 @@ def test_what_a_checkpoint_keeps_comes_back():
     np.testing.assert_array_equal(back.fitted, basis.fitted)
 
 
-@pytest.mark.parametrize(("n", "signal"), [(40, 1.5), (40, -1.5), (6, 30.0)])
-def test_calibration_reaches_its_optimum(n, signal):
-    y = torch.from_numpy(np.random.RandomState(0).randint(3, size=n))
-    scores = (made((n, 3), seed=1) + signal * torch.eye(3, dtype=torch.float64)[y]).float()
-    found = calibrate(scores, y)
-    Z, smooth = scores.double().numpy(), (n + 1) / (n + 2) * np.eye(3)[y] + 1 / (n + 2) / 3
-
-    def objective(v):
-        return -(smooth * log_softmax(v[0] * Z + v[1:], axis=1)).sum() / n + v[1:] @ v[1:] / (2 * n)
-
-    at = np.array([found.scale, *found.bias])
-    slope = approx_fprime(at, objective, 1e-7)
-    assert np.abs(slope[1:]).max() < 1e-3
-    assert abs(slope[0]) < 1e-3 or (found.scale == 0 and slope[0] > 0)  # scores that mislead are not turned round
-    assert (found.scale == 0) == (signal < 0)
-    oracle = min(minimize(objective, [s, 0, 0, 0], bounds=[(0, None)] + [(None, None)] * 3).fun for s in (0.1, 1.0))
-    assert objective(at) <= oracle + 1e-5
-    assert found.loss == pytest.approx(float(cross_entropy(found.scale * scores + found.bias, y)), abs=1e-5)
-    np.testing.assert_allclose(found(scores).exp().sum(dim=1), 1, atol=1e-6)
-    assert float(found(scores).exp().max()) < 0.97 or n > 6  # a few rows that are all right make no other certain
-
-
 @pytest.mark.parametrize("T", [uniform_noise(3, 0.4), pair_noise(3, 0.4)], ids=["uniform", "pair"])
 def test_the_noise_is_found(T):
     rng = np.random.RandomState(0)
@@ -209,3 +184,36 @@ def test_the_noise_is_the_most_likely_one(monkeypatch):
         return -likelihood(np.array([[right[0], 1 - right[0]], [1 - right[1], right[1]]]))
 
     assert climbed[-1] == pytest.approx(-minimize(minus, [0.0, 0.0], method="Nelder-Mead").fun, abs=0.01)
+
+
+def test_pairs_of_class_and_label_alone_make_a_channel_of_their_frequencies():
+    """200 pairs a class; evidence that knows nothing, of rows whose labels are as frequent as those of the pairs."""
+    random = np.random.default_rng(0)
+    truth = np.array([[0.7, 0.2, 0.1], [0.05, 0.9, 0.05], [0.3, 0.0, 0.7]])
+    classes = np.repeat(np.arange(3), 200)
+    given = np.array([random.choice(3, p=truth[j]) for j in classes])
+    pairs = torch.zeros(3, 3)
+    for j, l in zip(classes, given, strict=True):  # noqa: E741 - as in T[j, l]
+        pairs[j, l] += 1
+    flat = torch.full((600, 3), 1 / 3)
+    found = most_likely_transition(flat, torch.from_numpy(given), pairs)
+    frequencies = pairs / 200
+    assert float((found - frequencies).abs().max()) < 0.01
+    assert float((most_likely_transition(flat, torch.from_numpy(given)) - frequencies).abs().max()) > 0.1
+    none = most_likely_transition(flat[:0], torch.from_numpy(given[:0]), pairs)
+    np.testing.assert_allclose(none.numpy(), ((pairs + 1 / 3) / 201).numpy(), atol=1e-6)
+
+
+def test_pairs_add_their_log_likelihood_to_that_of_the_weak_rows():
+    """Against a general optimiser."""
+    random = np.random.default_rng(1)
+    p = random.dirichlet([0.5, 0.5], size=80)
+    y, pairs = random.integers(2, size=80), np.array([[9.0, 4.0], [1.0, 6.0]])
+
+    def loss(z):
+        T = np.stack([[1 / (1 + np.exp(-each)), 1 / (1 + np.exp(each))] for each in z])
+        return -np.log((p * T.T[y]).sum(axis=1)).sum() - ((pairs + 0.5) * np.log(T)).sum()
+
+    best = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10}).x
+    found = most_likely_transition(torch.from_numpy(p).float(), torch.from_numpy(y), torch.from_numpy(pairs).float())
+    np.testing.assert_allclose(found[:, 0].numpy(), 1 / (1 + np.exp(-best)), atol=1e-3)

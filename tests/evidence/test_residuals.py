@@ -122,7 +122,7 @@ def test_rows_without_a_label_have_what_is_predicted():
 
 
 def test_many_rows_are_not_copied(monkeypatch):
-    monkeypatch.setattr(safegain.evidence.kernel, "MOST_KEPT", 50)
+    monkeypatch.setattr(safegain.learners.kernel, "MOST_KEPT", 50)
     joined, plain = [], safegain.evidence.residuals.join_rows
     monkeypatch.setattr(
         safegain.evidence.residuals, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1]

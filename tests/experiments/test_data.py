@@ -4,9 +4,10 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from experiments.board.cells import CELLS
+from experiments.board.cells import DEVELOPMENT_CELLS
+from experiments.data import development, final
+from experiments.data.checked import sizes
 from experiments.data.classes import make_problem, sizes_of
-from experiments.data.youtube import majority
 
 
 @pytest.mark.parametrize("trusted", ["unbiased", "biased"])
@@ -42,30 +43,51 @@ def test_the_number_of_trusted_rows_can_be_set():
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "n_trusted", "n_test", "wrong"),
+    ("n", "n_trusted", "n_weak", "expected"),
     [
-        ("letter, uniform 50%, 1,000 trusted", (11_000, 16), 1000, 4000, 0.5),
-        ("letter, uniform 50%, 100 trusted", (10_100, 16), 100, 4000, 0.5),
-        ("pendigits, pair 40%, 1,000 trusted", (8000, 16), 1000, 2900, 0.4),
-        ("spambase, uniform 30%, 460 trusted", (3460, 57), 460, 1100, 0.3),
-        ("digits, uniform 50%, 180 trusted", (1347, 64), 180, 450, 0.5),
-        ("YouTube, majority of votes, 171 trusted", (1298, 200), 171, 250, 0.07),
+        (20_000, 1000, None, (3000, 3000)),
+        (20_000, 1000, 10_000, (10_000, 3000)),
+        (5500, 1000, None, (3000, 1500)),
+        (3190, 100, None, (1590, 1500)),
+        (1000, 100, None, (500, 400)),
     ],
 )
-def test_cells_become_problems(name, shape, n_trusted, n_test, wrong):
-    (cell,) = [cell for cell in CELLS if cell.name == name]
+def test_sizes_leave_enough_rows_to_test(n, n_trusted, n_weak, expected):
+    assert sizes(n, n_trusted, n_weak) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "n_test", "wrong"),
+    [
+        ("letter, uniform 50%, 1,000 trusted", (4000, 16), 3000, 0.5),
+        ("pendigits, pairs 40%, 100 trusted", (3100, 16), 3000, 0.4),
+        ("banana, instance-dependent 30%, 100 trusted", (3100, 2), 2200, 0.3),
+        ("digits, uniform 50%, 100 trusted", (1078, 64), 719, 0.5),
+        ("ws_youtube, rules, 100 trusted", (901, 200), 782, 0.07),
+        ("ws_trec, rules, 1,000 trusted", (3440, 200), 1965, 0.43),
+    ],
+)
+def test_cells_become_problems(name, shape, n_test, wrong):
+    (cell,) = [cell for cell in DEVELOPMENT_CELLS if cell.name == name]
     try:
         problem, other = (import_module(f"experiments.data.{cell.data}").problem(cell.setting, seed) for seed in (0, 1))
     except OSError as error:
         pytest.skip(str(error))
-    weak = ~problem.trusted
-    assert problem.X.shape == pytest.approx(shape, abs=20 if cell.set == "YouTube" else 0)  # ties depend on the draw
-    assert (problem.trusted.sum(), len(problem.y_test)) == (n_trusted, n_test)
-    assert np.mean(problem.y[weak] != problem.true[weak]) == pytest.approx(wrong, abs=0.03)
+    weak, texts = ~problem.trusted, cell.noise == "rules"
+    assert problem.X.shape == pytest.approx(shape, abs=60 if texts else 0)  # rows without a majority depend on the draw
+    assert problem.trusted.sum() == pytest.approx(cell.n_trusted, abs=1 if texts else 0)
+    assert len(problem.X_test) == len(problem.y_test) == n_test
+    assert np.mean(problem.y[weak] != problem.true[weak]) == pytest.approx(wrong, abs=0.04)
     assert np.array_equal(problem.y[problem.trusted], problem.true[problem.trusted])
-    assert len(problem.X_test) == n_test
+    # Trusted rows were labelled like the others before they were put right, or by no rule.
+    assert np.array_equal(problem.given[weak], problem.y[weak])
+    said = problem.trusted & (problem.given >= 0)
+    assert np.mean(problem.given[said] != problem.true[said]) == pytest.approx(wrong, abs=0.15)
+    assert np.isin(problem.y[problem.trusted], problem.y[weak]).all()
     assert not np.array_equal(problem.X[:100], other.X[:100])
 
 
-def test_majority_of_votes():
-    assert majority(np.array([[1, 1, 0], [0, -1, -1], [1, 0, -1], [-1, -1, -1]])).tolist() == [1, 0, -1, -1]
+def test_each_part_of_the_sets_has_a_door_of_its_own():
+    for door, stranger in ((development, "texture"), (final, "letter")):
+        with pytest.raises(ValueError, match=f"^set: '{stranger}' is no"):
+            door.problem({"set": stranger, "noise": "uniform", "rate": 0.3, "n_trusted": 100}, 0)

@@ -56,7 +56,7 @@ def test_a_record_says_what_was_run_where(fakes):
     found = execute(run)
     assert Run.from_dict(found["run"]) == run
     assert found["metrics"] == {"accuracy": 82.0}
-    assert set(found["versions"]) == {"python", "torch", "scikit-learn", "safegain", "code"}
+    assert set(found["versions"]) == {"python", "torch", "scikit-learn", "safegain", "code", "commit"}
     assert found["machine"]["cores"] >= 1
     assert found["seconds"] >= 0
 

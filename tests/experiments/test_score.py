@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from experiments.score import fit_and_score
+from experiments.score import fit_and_score, log_loss
+from sklearn.metrics import log_loss as sklearn_log_loss
 
 
 def test_scores_by_hand():
@@ -51,3 +52,12 @@ def test_the_reference_of_a_model_is_measured():
     labels = np.array([0, 1, 1, 1])
     problem = import_module("safegain.datasets").WeakProblem(rows, labels, labels, labels == 0, rows, labels)
     assert fit_and_score(Model(1), problem) == {"accuracy": 75.0, "reference_accuracy": 25.0}
+
+
+def test_log_loss_is_scikit_learns_and_forgives_a_class_that_was_never_seen():
+    probabilities = np.array([[0.2, 0.8], [0.5, 0.5], [1.0, 0.0]])
+    classes = np.array([1, 4])
+    expected = sklearn_log_loss([4, 1, 1], probabilities, labels=[1, 4])
+    assert log_loss(probabilities, classes, np.array([4, 1, 1])) == pytest.approx(expected)
+    assert log_loss(probabilities[:1], classes, np.array([3])) == pytest.approx(-np.log(1e-6))
+    assert log_loss(probabilities[:1], classes, np.array([9])) == pytest.approx(-np.log(1e-6))

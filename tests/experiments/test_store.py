@@ -97,7 +97,7 @@ def test_what_could_not_be_written_is_not_there(store, monkeypatch):
 
 def test_committed_tables_hold_each_run_once_with_its_digest():
     tables = sorted((Path(storing.__file__).parent / "results").glob("*.jsonl"))
-    assert len(tables) == 7
+    assert {"development", "mnist"} <= {path.stem for path in tables}
     for path in tables:
         found = read_table(path)
         lines = path.read_text(encoding="utf-8").splitlines()

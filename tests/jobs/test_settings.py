@@ -8,14 +8,17 @@ import pytest
 from safegain import (
     Adam,
     Auto,
+    Boosting,
     Bootstrap,
     Cholesky,
     Claims,
     ClosedForm,
     ConjugateGradient,
     Descent,
+    Forest,
     Free,
     GradientDescent,
+    KernelMachine,
     Linear,
     Momentum,
     MultiMeasure,
@@ -106,6 +109,18 @@ def test_a_certificate_is_a_level_with_settings(text, claims):
     assert make_estimator("classes", {"certificate": text}).certificate == claims
 
 
+@pytest.mark.parametrize(
+    ("text", "learner"),
+    [
+        ("forest", Forest()),
+        ("boosting, max_iter=300, categorical=[1, 4]", Boosting(max_iter=300, categorical=(1, 4))),
+        ("kernel, width=0.5", KernelMachine(width=0.5)),
+    ],
+)
+def test_a_family_is_a_name_with_settings(text, learner):
+    assert make_estimator("classes", {"model": text}).model == learner
+
+
 def test_a_safeness_is_a_sum():
     found = make_estimator("classes", {"safeness": "per-class:a,3 + bootstrap:5+measures:log_loss, brier"}).safeness
     assert found == PerClass(["a", 3]) + Bootstrap(5) + MultiMeasure("log_loss", "brier")
@@ -131,10 +146,10 @@ def test_a_workspace_is_one_of_the_free_search_and_comes_by_its_own_option():
 
 WRONG = {
     "model": [
-        ("forest", "'forest' is not known; give one of auto, network, linear"),
+        ("tree", "'tree' is not known; give one of auto, network, linear, forest, boosting, kernel"),
         ('["network"]', r"\['network'\] is not known"),
         ("n_hidden=5", "has no name; give one of auto, network, linear"),
-        ("auto, n_hidden=5", "auto takes no settings; write network or linear"),
+        ("auto, n_hidden=5", "auto takes no settings; name the learner instead"),
         ("module, module=x", "'module' is not known"),
         ("network, n_outer=5", "Network takes no option 'n_outer'; it is an option of Free and Structured"),
         ("network, n_steps=5", "Network takes no option 'n_steps'; it is an option of Descent and Recipe"),
@@ -190,7 +205,10 @@ WRONG = {
         ("network, solver={name=[1]}", r"\[1\] is not known"),
         ('network, solver={name="newton", n_steps=5}', "Newton takes no option 'n_steps'; it is an option of Descent"),
         ('network, solver={name="adam", n_outer=5}', "Adam takes no option 'n_outer'; it is an option of Free and"),
-        ('network, solver={name="adam", tol=5}', "Adam takes no option 'tol'; it is an option of Newton"),
+        (
+            'network, solver={name="adam", tol=5}',
+            "Adam takes no option 'tol'; it is an option of .* and Newton",
+        ),
         ('network, solver={name="gd", batch_size=0}', "batch_size must be"),
         ('network, solver={name="gd", n_steps="many"}', "n_steps must be"),
         ('network, solver={name="gd", seed="mine"}', "seed must be"),

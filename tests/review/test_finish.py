@@ -6,7 +6,8 @@ import shlex
 import numpy as np
 import pandas as pd
 
-from safegain.review.finish import free_name, next_fit
+from safegain.review.finish import FEWEST, free_name, next_fit, random_sample
+from safegain.review.ledger import Decision
 from safegain.runs.folder import open_run
 from tests.review.client import decide, numbers, opened, rows
 
@@ -64,10 +65,43 @@ def test_a_run_from_python_has_no_command(folder):
         decide(client, numbers(client)[0], "keep")
         assert client.post("/api/finish").json()["command"] is None
         assert "Python" in client.post("/api/refit").json()["error"]
-    assert pd.read_parquet(folder / "trusted.parquet").columns.tolist() == ["_row", "label", "id"]
+    assert pd.read_parquet(folder / "trusted.parquet").columns.tolist() == ["_row", "label", "_sample", "id"]
 
 
 def test_free_names(tmp_path):
     assert free_name(tmp_path / "run") == tmp_path / "run-2"
     assert free_name(tmp_path / "run-9") == tmp_path / "run-10"
     assert free_name(tmp_path / "a-b") == tmp_path / "a-b-2"
+
+
+def test_the_top_of_the_random_order_is_a_random_sample_however_it_was_shown(folder, client):
+    drawn = numbers(client, order="random")
+    suspicious = numbers(client, order="suspicious")
+    chosen = [row for row in suspicious if row in drawn[25:]][:30]
+    for row in chosen:
+        decide(client, row, "accept")
+    told = client.post("/api/finish").json()
+    assert (told["rows"], told["sample"]) == (30, 0)
+    first = [row for row in drawn[:25] if row in suspicious]
+    for row in first:  # of the top of the random order, those that look suspicious: chosen too
+        decide(client, row, "accept")
+    assert client.post("/api/finish").json()["sample"] == 0
+    for row in drawn[:25]:
+        if row not in first:
+            decide(client, row, "skip" if row == drawn[24] else "keep")
+    assert drawn[25] not in chosen
+    told = client.post("/api/finish").json()
+    assert told["sample"] == 24 + (drawn[24] in first)
+    found = pd.read_parquet(folder / "trusted.parquet").set_index("_row")["_sample"]
+    assert {row for row, sampled in found.items() if sampled} == {row for row in drawn[:25] if row in found}
+
+
+def test_few_rows_at_the_top_may_be_there_by_chance():
+    def decided(n):
+        return {row: Decision(row, "keep", "a") for row in range(n)}
+
+    assert random_sample(decided(FEWEST - 1), range(100)) == set()
+    assert random_sample(decided(FEWEST), range(100)) == set(range(FEWEST))
+    assert random_sample(decided(FEWEST), range(99, -1, -1)) == set()
+    skipped = decided(30) | {3: Decision(3, "skip")}
+    assert random_sample(skipped, range(100)) == set(range(30)) - {3}

@@ -194,6 +194,6 @@ def test_nothing_in_a_table_is_ever_run(tmp_path, open_tab, task):
         assert hosts == {urlsplit(url).netloc}
     found = pd.read_parquet(folder / "trusted.parquet")
     assert len(found) == n
-    assert set(found.columns) == {"_row", "id", HOSTILE[0]}
+    assert set(found.columns) == {"_row", "_sample", "id", HOSTILE[0]}
     if task == "classes":
         assert set(found[HOSTILE[0]]) <= set(HOSTILE)

@@ -6,12 +6,18 @@ import numpy as np
 import pandas as pd
 import scipy.sparse
 import torch
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from safegain import (
     Auto,
+    Boosting,
     Bootstrap,
     Claims,
     Descent,
+    Forest,
     Free,
     Linear,
     Network,
@@ -56,6 +62,10 @@ def fitted_numbers(kind="linear", X=None, missing=0, **parameters):
     return PGSRegressor(kind, **parameters).fit(X, y, trusted=trusted), X
 
 
+def with_gaps(X):
+    return np.where(X > 1.5, np.nan, X)
+
+
 def frame(X):
     return pd.DataFrame(X, columns=["age", "income", "a=b", "ü"])
 
@@ -81,6 +91,15 @@ FITS = {
     "ridge with gaps": lambda: fitted_numbers(missing=5),
     "ridge, free, workspace": lambda: fitted_numbers(search=Free(n_outer=2, workspace=tempfile.gettempdir())),
     "sparse ridge": lambda: fitted_numbers(X=scipy.sparse.csr_array),
+    "forest": lambda: fitted(Forest(n_trees=9), X=frame),
+    "boosting with gaps": lambda: fitted(Boosting(max_iter=5), names=("no", "yes"), X=with_gaps),
+    "kernel": lambda: fitted("kernel", X=lambda X: X.astype("f4")),
+    "forest of numbers": lambda: fitted_numbers(Forest(n_trees=9), reference="best"),
+    "boosting of numbers": lambda: fitted_numbers(Boosting(max_iter=5, categorical=(2,)), X=np.round),
+    "kernel of numbers": lambda: fitted_numbers("kernel"),
+    "estimator": lambda: fitted(make_pipeline(StandardScaler(), LogisticRegression()), names=("no", "yes")),
+    "trees of the user's": lambda: fitted(RandomForestClassifier(5), X=frame),
+    "booster of the user's": lambda: fitted_numbers(HistGradientBoostingRegressor(max_iter=4)),
     "network of numbers": lambda: fitted_numbers(Network(n_hidden=5, solver=SHORT), X=frame),
 }
 

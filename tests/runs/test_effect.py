@@ -4,6 +4,7 @@ import pytest
 import scipy.sparse
 import torch
 
+from safegain.data.any_rows import AnyRows
 from safegain.data.rows import ArrayRows
 from safegain.runs import effect, open_run
 from safegain.runs.saving import record_of
@@ -84,3 +85,32 @@ def test_rows_that_are_streamed_or_sparse_have_the_same_effects(saved):
     expected = open_run(folder).labels[["effect", "disagrees", "digest"]]
     for given_rows in (ArrayRows(X), scipy.sparse.csr_array(X)):
         pd.testing.assert_frame_equal(effect.of_rows(record_of(estimator), given_rows), expected)
+
+
+def test_without_parameters_the_effect_is_how_far_a_check_moves_the_target(saved):
+    estimator, X, _ = saved("forest")
+    X = X.to_numpy()
+    found, record = effect.of_rows(estimator.record_, X), estimator.record_
+    p, w = estimator.predict_proba(X), record.weight[:, None]
+    pull = w * record.moved + (1 - w) * p
+    for row in np.flatnonzero(~record.trusted)[::9]:
+        distance = [np.abs(np.eye(2)[y] - pull[row]).sum() / 2 for y in (0, 1)]
+        assert found["effect"][row] == pytest.approx(((pull[row] + p[row]) / 2) @ distance)
+    assert (found["effect"][record.trusted] == 0).all()
+    other = estimator.reference_model_.predict(X)
+    assert found["disagrees"].tolist() == (estimator.predict(X) != other).tolist()
+    assert found["disagrees"].any()
+    assert "digest" in found
+
+
+def test_the_expected_number_of_a_forest_is_what_it_predicts(saved):
+    estimator, X, _ = saved("forest of numbers")
+    found = effect.of_rows(estimator.record_, X)
+    assert found["expected"].to_numpy() == pytest.approx(estimator.predict(X))
+    weak = ~estimator.trusted_
+    assert (found["effect"][weak] > 0).all()
+
+
+def test_rows_of_any_kind_have_no_digest(saved):
+    estimator, X, _ = saved("trees of the user's")
+    assert "digest" not in effect.of_rows(estimator.record_, AnyRows.of(X))

@@ -2,15 +2,16 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from safegain import Free
+from safegain import Free, PGSClassifier, PGSRegressor
 from safegain.certificates.certificate import Certificate, Entry
 from safegain.runs import findings, open_run
 from safegain.runs.facts import Files, Part, Record, Rows, Verdict
 from safegain.runs.loading import load
 from safegain.runs.saving import Story, facts_of_rows, save, write_run
 from safegain.search.contest import SafenessReport
-from tests.runs.fits import fitted
+from tests.runs.fits import fitted, rows, same
 
 
 def test_the_verdict_says_how_it_ended():
@@ -65,7 +66,8 @@ def test_facts_of_a_comparison_are_those_of_its_rows(tmp_path):
     assert run.facts.seconds == 1.5
     assert run.facts.files == files
     assert run.labels["group"].tolist() == run.labels["id"].tolist() == groups.tolist()
-    assert run.facts.rows == Rows(all=200, weak=100, trusted=100, held_out=len(numbers), set_aside=0, unlabelled=0)
+    n = len(numbers)
+    assert run.facts.rows == Rows(all=200, weak=100, trusted=100, held_out=n, set_aside=0, unlabelled=0, sample=100)
 
 
 def test_numbers_that_json_does_not_know_are_null_to_readers_and_come_back_to_the_estimator(tmp_path):
@@ -79,3 +81,44 @@ def test_numbers_that_json_does_not_know_are_null_to_readers_and_come_back_to_th
     assert open_run(tmp_path).facts.history == [Record(margins={"bootstrap 1": 0.5}, step=3)]
     assert [model.name for model in open_run(tmp_path).facts.models] == [estimator.reference_]
     assert load(tmp_path).history_ == estimator.history_
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_labels_before_their_check_are_told_and_stored(tmp_path, kind):
+    X, y, wrong, trusted = rows(300)
+    sample = trusted & (np.arange(300) % 3 > 0)
+    if kind == "classes":
+        names = np.array(["no", "yes"])
+        given, right = names[np.where(wrong, 1 - y, y)], np.where(trusted, names[y], None)
+        model = PGSClassifier("linear", random_state=0).fit(X, given, right=right, sample=sample)
+    else:
+        truth = X[:, 1] + 0.1 * X[:, 2]
+        given, right = truth + 5 * wrong, np.where(trusted, truth, np.nan)
+        model = PGSRegressor(random_state=0).fit(X, given, right=right, sample=sample)
+    save(model, tmp_path, X)
+    found = open_run(tmp_path).facts.checked
+    others = trusted & ~sample
+    assert (found.n, found.wrong) == (sample.sum(), (sample & wrong).sum())
+    assert (found.others, found.others_wrong) == (others.sum(), (others & wrong).sum())
+    assert open_run(tmp_path).facts.rows.sample == sample.sum()
+    loaded = load(tmp_path)
+    for name in ("given", "sample", "trusted"):
+        same(getattr(loaded.record_, name), getattr(model.record_, name))
+    for name in ("given", "before", "labelled", "numbers"):
+        same(getattr(loaded.record_.labels, name), getattr(model.record_.labels, name))
+    same(loaded.label_issues(), model.label_issues())
+    assert open_run(tmp_path).labels["given"].tolist() == given.tolist()
+    if kind == "numbers":
+        assert found.by_class is None
+        return
+    by_class = {each.name: (each.n, each.wrong) for each in found.by_class}
+    assert by_class == {
+        name: ((sample & (given == name)).sum(), (sample & wrong & (given == name)).sum()) for name in ("no", "yes")
+    }
+
+
+def test_nothing_is_told_of_labels_that_were_trusted_from_the_first(tmp_path):
+    estimator, X = fitted()
+    save(estimator, tmp_path, X)
+    assert open_run(tmp_path).facts.checked is None
+    assert load(tmp_path).record_.labels.before is None

@@ -1,8 +1,10 @@
+import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
 
 from safegain import Descent, Free, Module, PGSClassifier
+from safegain.data.settings import Settings
 from safegain.encoding import TableEncoder
 from safegain.runs import RunError, open_run
 from safegain.runs.digest import refused
@@ -17,7 +19,12 @@ def test_what_is_loaded_has_the_bits_of_what_was_saved(saved, name):
     loaded = load(folder)
     same(loaded.predict(X), estimator.predict(X))
     same(loaded.label_issues(), estimator.label_issues())
-    same(loaded.get_params(), estimator.get_params())
+    own = not isinstance(estimator.model, str | Settings)  # an estimator of the user's comes back as a copy with a seed
+    left = {"model"} if own else set()
+    same(
+        *({name: each for name, each in e.get_params(not own).items() if name not in left} for e in (loaded, estimator))
+    )
+    assert type(loaded.model) is type(estimator.model)
     fresh = slice(0, 60)
     y = estimator.predict(X)
     certificates = [each.certify(X[fresh], y[fresh]) for each in (loaded, estimator)]
@@ -32,7 +39,9 @@ def test_what_is_loaded_has_the_bits_of_what_was_saved(saved, name):
     models = {"model_": (loaded.model_, estimator.model_)}
     models |= {key: (model, estimator.references_[key]) for key, model in loaded.references_.items()}
     for read, written in models.values():
-        same(read.outputs(X).numpy(), written.outputs(X).numpy())
+        same(read.predict(X), written.predict(X))
+        if hasattr(read, "outputs"):
+            same(*(np.asarray(each.outputs(X)) for each in (read, written)))
     assert loaded.reference_model_ is loaded.references_[loaded.reference_]
     assert (loaded.model_ is loaded.reference_model_) == (estimator.model_ is estimator.reference_model_)
     if isinstance(estimator, PGSClassifier):

@@ -1,4 +1,5 @@
 import shutil
+import sys
 from dataclasses import replace as changed
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -72,7 +74,7 @@ def test_processes_write_their_own_rows_into_one_run(tmp_path):
 def alone_for(estimator, part, ranks):
     """The estimator as one of several processes has it."""
     mine, record = clone(estimator), estimator.record_
-    names = ("trusted", "held_out", "set_aside", "weight", "moved", "corrected")
+    names = ("trusted", "sample", "held_out", "set_aside", "weight", "moved", "corrected")
     own = {name: getattr(record, name)[part] for name in names}
     mine.adopt(changed(record, labels=changed(record.labels[part], ranks=ranks), **own))
     mine.n_features_in_ = estimator.n_features_in_
@@ -80,11 +82,20 @@ def alone_for(estimator, part, ranks):
 
 
 @pytest.mark.parametrize("model", [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())])
-def test_an_estimator_of_the_users_own_is_not_stored(tmp_path, model):
+def test_an_estimator_of_the_users_own_is_not_stored_without_skops(tmp_path, model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops", None)
     X, y, _, trusted = rows()
     estimator = PGSClassifier(model, random_state=0).fit(X, y, trusted=trusted)
-    said = rf"^model: {type(model).__name__} .* pickle.*store `model_.estimator` yourself$"
+    said = rf"^model: {type(model).__name__} .* pickle.*takes skops.*store `model_.estimator` yourself$"
     for given in (X, None):
         with pytest.raises(RunError, match=said):
             save(estimator, tmp_path / "run", given)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_estimator_of_other_types_is_refused_by_their_names(tmp_path):
+    X, y, _, trusted = rows()
+    estimator = PGSClassifier(KNeighborsClassifier(), random_state=0).fit(X, y, trusted=trusted)
+    with pytest.raises(RunError, match=r"^model: KNeighborsClassifier holds .*KDTree.* yourself$"):
+        save(estimator, tmp_path / "run")
     assert not (tmp_path / "run").exists()

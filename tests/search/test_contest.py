@@ -97,3 +97,25 @@ def test_a_report_after_a_fall_back():
     fallen = SafenessReport(False, 3, MARGINS, "Safe: so it is.").fallen_back("Fell back: no.")
     sets = (SetMargin("held-out rows", 0.75, 0.75, 0.0), SetMargin("class 3", 0.25, 0.25, 0.0))
     assert fallen == SafenessReport(True, None, sets, "Fell back: no.")
+
+
+def test_rows_count_by_their_weight():
+    """Whole weights are rows that are there so many times: means to the bit, standard errors but for their n - 1."""
+    random = np.random.default_rng(0)
+    old, new = (torch.from_numpy(random.normal(size=40)) for _ in range(2))
+    wrong = [torch.from_numpy(random.random(40) < 0.3) for _ in range(2)]
+    weight = torch.from_numpy(random.integers(0, 4, 40)).double()
+    times = torch.arange(40).repeat_interleave(weight.long())
+    mine = [Score(losses, each, weight) for losses, each in zip((old, new), wrong, strict=True)]
+    repeated = [Score(losses[times], each[times]) for losses, each in zip((old, new), wrong, strict=True)]
+    for one, other in zip(mine, repeated, strict=True):
+        assert one.loss == pytest.approx(other.loss)
+        assert Score(one.losses, one.wrong, 7 * weight).loss == pytest.approx(one.loss)
+    share = weight / weight.sum()
+    off = ((share * (old - mine[0].loss)) ** 2).sum() * 40 / 39
+    assert mine[0]._mean(old)[1] == pytest.approx(float(off.sqrt()))
+    same = Score(old, wrong[0], torch.full((40,), 3.0, dtype=torch.float64))
+    assert same._mean(old)[1] == pytest.approx(float(old.std()) / 40**0.5)
+    worse = Score(old + torch.where(torch.arange(40) < 20, 1.0, -1.0) + 0.01 * new, wrong[0])
+    assert Score(old, wrong[0], (torch.arange(40) >= 20).double()).gives_way_to(worse)
+    assert not Score(old, wrong[0], (torch.arange(40) < 20).double()).gives_way_to(worse)

@@ -221,7 +221,7 @@ def test_another_estimator_is_another_run(tmp_path, monkeypatch):
 
 
 def test_rows_that_are_many_are_not_copied(monkeypatch):
-    monkeypatch.setattr(safegain.evidence.kernel, "MOST_KEPT", 100)
+    monkeypatch.setattr(safegain.learners.kernel, "MOST_KEPT", 100)
     told = []
     monkeypatch.setattr(
         safegain.search.crew, "join_rows", lambda parts, *, streamed: told.append(streamed) or np.concatenate(parts)

@@ -273,7 +273,7 @@ def test_many_rows_are_read_where_they_are(monkeypatch):
     rows = np.arange(360)
     X, y, trusted = X[:360], y[:360], (rows >= 120) & (rows % 4 == 0)
     whole = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
-    monkeypatch.setattr(safegain.evidence.kernel, "MOST_KEPT", 100)
+    monkeypatch.setattr(safegain.learners.kernel, "MOST_KEPT", 100)
     joined, plain = [], safegain.evidence.residuals.join_rows
     monkeypatch.setattr(
         safegain.evidence.residuals, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1]
@@ -285,3 +285,71 @@ def test_many_rows_are_read_where_they_are(monkeypatch):
     np.testing.assert_allclose(found.model_.theta, whole.model_.theta, rtol=1e-6)
     np.testing.assert_allclose(found.sample_weight_, whole.sample_weight_, rtol=1e-6)
     np.testing.assert_allclose(found.comparison_["loss"], whole.comparison_["loss"], rtol=1e-6)
+
+
+def sampled(made, sample):
+    """The problem with only these of its search rows as a random sample."""
+    parts = made.parts
+    return replace(made, parts=replace(parts, search=replace(parts.search, sample=torch.from_numpy(sample))))
+
+
+def test_rows_outside_the_sample_train_and_judge_nothing():
+    """Thirty rows that were picked for being far off: as judges they would hide that weak labels are worse."""
+    X, y, spoilt, test = made_up(n_trusted=90)
+    y[360:390] += np.where(np.arange(30) % 2, 4.0, -4.0)  # they are right, and unlike the others
+    sample = np.arange(90) < 60
+    found = curve_road(sampled(of_numbers(X, y, 300, 90), sample))
+    assert found.comparison.rows.tolist() == list(range(60))
+    assert not found.fell_back
+    assert found.best.weight[~spoilt].mean() > 3 * found.best.weight[spoilt].mean()
+    made = of_numbers(X, y, 300, 90)
+    setup = made.learner.setup(made.parts)
+    stack = stack_rows(sampled(made, sample).parts, setup, np.random.RandomState(0), torch.Generator())
+    assert stack.sample.tolist() == sample.tolist()
+    everyone = torch.ones(90, dtype=torch.bool)
+    evidence = residual_evidence(stack, everyone, np.random.RandomState(0))
+    assert evidence.residual[360:].abs().max() == 0
+    own = (stack.base - evidence.predicted)[300:360].double().square().mean().sqrt()
+    assert evidence.scale == pytest.approx(float(own))
+    for start in STARTS:
+        assert curve_space(evidence, start).point((start,)).w[360:] == pytest.approx(1.0, abs=1e-6)
+    expected = curve_road(of_numbers(X, y, 300, 90)).references["raw+trusted"].predict(test[0])
+    np.testing.assert_allclose(found.references["raw+trusted"].predict(test[0]), expected)  # they are trained on
+
+
+@pytest.mark.parametrize(("reference", "kept"), [("best", "raw+trusted"), ("raw", "raw")])
+def test_a_sample_of_nobody_leaves_a_reference(reference, kept):
+    X, y, _, _ = made_up(missing=0.1)
+    found = curve_road(sampled(of_numbers(X, y, 300, 60, reference=reference), np.arange(60) < 1))
+    assert found.fell_back
+    assert found.reference_name == kept
+    assert "1 trusted rows of a random sample are too few" in found.safeness.status
+    assert torch.isfinite(found.best.base).all()
+    assert len(found.comparison.rows) == 0
+
+
+def test_row_weights_are_how_often_a_row_is_there():
+    X, y, _, (Z, _) = made_up(d=3)
+    weight = np.random.RandomState(0).randint(1, 4, 360).astype(float)
+    made = of_numbers(X, y, 300, 60, learner=Linear(alpha=0.2))
+    parts = made.parts
+    weak, search = (
+        replace(part, weight=torch.from_numpy(each))
+        for part, each in ((parts.weak, weight[:300]), (parts.search, weight[300:]))
+    )
+    found = curve_road(replace(made, parts=replace(parts, weak=weak, search=search)))
+    mean, scale = X[:300].mean(axis=0), X[:300].std(axis=0)
+    for name, rows in (("raw", slice(300)), ("raw+trusted", slice(360)), ("trusted", slice(300, 360))):
+        own = weight[:360][rows]
+        ridge = Ridge(0.2 / 2 * own.sum()).fit((X[:360][rows] - mean) / scale, y[:360][rows], sample_weight=own)
+        expected = ridge.predict((Z - mean) / scale)
+        np.testing.assert_allclose(found.references[name].predict(Z), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_standings_are_weighted_means():
+    losses = torch.tensor([[0.0, 5.0], [9.0, 9.0], [4.0, 1.0], [2.0, 2.0]], dtype=torch.float64)
+    folds = [torch.tensor([True, False]), torch.tensor([False, True])]
+    found, best = _standings(losses, folds, 3, torch.tensor([3.0, 1.0], dtype=torch.float64))
+    assert found["raw"] == pytest.approx(1.25)
+    assert (found["trusted"], best) == (pytest.approx(3.25), "raw")
+    assert found["best"] == pytest.approx((3 * 4 + 5) / 4)

@@ -15,9 +15,11 @@ import safegain.search.refit_road
 from safegain import Claims, PerClass, PerGroup, PerView, PGSClassifier, PGSRegressor, Wrapped
 from safegain.data.any_rows import AnyRows
 from safegain.evidence.classes import Evidence
+from safegain.learners.mixture import SMOOTHING
 from safegain.learners.training_set import from_distributions
-from safegain.search.estimator_trainer import SMOOTHING, EstimatorOutputs, EstimatorTrainer, RowsAsTheyAre
+from safegain.search.estimator_trainer import EstimatorTrainer
 from safegain.search.heads import NumberCorrection
+from safegain.search.predictions import Predictions, RowsAsTheyAre
 from safegain.search.references import REFERENCES
 from tests.search.samples import digits, made_up, of_classes, of_numbers, unseen
 
@@ -177,7 +179,7 @@ def test_scores_of_numbers_are_in_the_users_units():
     assert own.predictor(trained) is trained
     rows = AnyRows.of(X)
     assert RowsAsTheyAre().rows(rows) is rows
-    assert isinstance(own.model, EstimatorOutputs)
+    assert isinstance(own.model, Predictions)
 
 
 def test_a_class_that_an_estimator_has_not_seen_has_some_probability():
@@ -251,3 +253,21 @@ def test_views_are_for_learners_of_numbers(monkeypatch):
     message = r"PerView: needs a learner of rows of numbers, such as Network\(\) or Linear\(\)"
     with pytest.raises(ValueError, match=message):
         PGSClassifier(SOFTMAX, safeness=PerView({"top": range(32)})).fit(X, noisy, trusted=trusted)
+
+
+@pytest.mark.parametrize("kind", ["labels", "evidence"])
+def test_row_weights_of_the_users_multiply_those_of_the_evidence(kind):
+    X, noisy, _, trusted = digits(120, k=3)
+    parts = of_classes(AnyRows.of(X), noisy, trusted, trusted, learner=Wrapped(SOFTMAX)).parts
+    weight = np.random.RandomState(0).randint(1, 4, len(noisy)).astype(float)
+    trainer = EstimatorTrainer(Wrapped(SOFTMAX), AnyRows.of(X), noisy, parts, weight=weight)
+    rows = torch.arange(20, 100)
+    if kind == "labels":
+        found = trainer.on_labels(rows, NONE)
+        own = clone(SOFTMAX).fit(X[20:100], noisy[20:100], sample_weight=weight[20:100])
+    else:
+        Q = torch.from_numpy(np.random.RandomState(1).dirichlet(np.ones(3), size=len(noisy)))
+        found = trainer.on_evidence(rows, NONE, Evidence(Q.log(), torch.eye(3), Q, 0.0), 1.0)
+        part = from_distributions(rows.numpy(), Q[rows].numpy(), parts.classes, weighted=True)
+        own = clone(SOFTMAX).fit(X[part.rows], part.labels, sample_weight=part.weights * weight[part.rows])
+    np.testing.assert_array_equal(found.estimator.coef_, own.coef_)

@@ -8,9 +8,11 @@ import torch
 
 import safegain.search.curve_road
 from safegain import Linear, Wrapped
-from safegain.data.labels import ClassLabels
+from safegain.data.checked_labels import checked_labels
+from safegain.data.labels import ClassLabels, classification_labels
+from safegain.data.parts import Masks, parted
 from safegain.data.stages import Stages
-from safegain.search.heads import Arrangement, ClassHead, NumberCorrection, NumberHead, numbers
+from safegain.search.heads import Arrangement, ClassHead, NumberCorrection, NumberHead, numbers, pairs_of
 from tests.search.samples import digits, made_up, of_classes, of_numbers
 
 TRUSTED = np.array([0, 1, 0, 1, 1, 0, 0, 1, 0, 0], dtype=bool)
@@ -177,3 +179,68 @@ def test_without_held_out_rows():
     rows = Arrangement.of(parts(np.zeros_like(HELD)))
     assert not rows.held_out.any()
     assert numbers(rows.search).tolist() == [6, 7, 8, 9]
+
+
+def sampled_parts():
+    X, noisy, true, trusted = digits(k=3)
+    held = trusted & (np.arange(len(noisy)) % 2 == 0)
+    sample = held | (trusted & (np.arange(len(noisy)) % 3 > 0))
+    right = np.where(trusted, true, -1)
+    labels, _ = checked_labels(noisy, right, classification_labels)
+    before = np.where(np.arange(len(noisy)) % 5 == 1, (noisy + 1) % 3, noisy)
+    before[np.flatnonzero(trusted)[:4]] = -1
+    labels = replace(labels, before=before)
+    return (
+        parted(X, labels, Masks(trusted, held, np.zeros_like(held), sample)),
+        X,
+        before,
+        true,
+        (trusted, held, sample),
+    )
+
+
+def test_only_rows_of_the_sample_calibrate():
+    parts, X, *_ = sampled_parts()
+    rows = Arrangement.of(parts)
+    assert torch.equal(rows.sample[rows.search], parts.search.sample)
+    assert rows.sample[rows.held_out].all()
+    assert not rows.sample[rows.weak].any()
+    backwards = torch.arange(len(rows)).flip(0)
+    assert torch.equal(Arrangement.of(parts, backwards).sample, rows.sample.flip(0))
+    y = torch.cat([parts.weak.y, parts.search.y, parts.held_out.y])
+    labels = ClassLabels(y, rows.trusted, 3)
+    head = ClassHead(X[: len(y)], labels, rows, stages(), np.random.RandomState(0))
+    assert head.calibrating.any()
+    assert not (head.calibrating & ~rows.sample).any()
+    others = rows.search & ~rows.sample
+    assert head.targets[others].all()  # their label is right: it is learned from
+
+
+def test_pairs_are_counted_among_rows_of_the_sample():
+    parts, _, before, true, (trusted, held, sample) = sampled_parts()
+    for given, mask in ((pairs_of([parts.search], 3), trusted & ~held & sample), (pairs_of(parts.trusted, 3), sample)):
+        known = mask & (before >= 0)
+        expected = [[int((known & (true == j) & (before == l)).sum()) for l in range(3)] for j in range(3)]  # noqa: E741
+        assert given.tolist() == expected
+    X, noisy, _, mask = digits(k=3)
+    assert pairs_of(of_classes(X, noisy, mask, mask & False, learner=Linear()).parts.trusted, 3) is None
+
+
+def test_held_out_pairs_wait_for_the_last_evidence():
+    parts, X, *_ = sampled_parts()
+    rows, far = Arrangement.of(parts), torch.tensor([[0.0, 1e5, 0], [0, 0, 1e5], [1e5, 0, 0]])
+    labels = ClassLabels(torch.cat([parts.weak.y, parts.search.y, parts.held_out.y]), rows.trusted, 3)
+    head = ClassHead(X[: len(rows)], labels, rows, stages(), np.random.RandomState(0), far)
+    assert head.without_held_out().transition.argmax(dim=1).tolist() == [0, 1, 2]
+    assert head.with_all().transition.argmax(dim=1).tolist() == [1, 2, 0]
+
+
+def test_numbers_outside_the_sample_are_no_evidence(monkeypatch):
+    X, y, _, _ = made_up(n=200, n_trusted=60)
+    parts = of_numbers(X, y, 200, 60, learner=Wrapped, n_held=30).parts
+    parts = replace(parts, search=replace(parts.search, sample=torch.arange(30) < 25))
+    seen = []
+    real = safegain.search.curve_road.curve_road
+    monkeypatch.setattr(safegain.search.curve_road, "curve_road", lambda made: seen.append(made.parts) or real(made))
+    NumberHead(X[:260], y[:260], Arrangement.of(parts), stages(), "best", 0.0, seed=3).with_all()
+    assert seen[0].search.sample.tolist() == [True] * 25 + [False] * 5 + [True] * 30

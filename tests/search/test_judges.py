@@ -75,3 +75,18 @@ def test_held_out_rows_that_lack_a_class_or_a_group_say_so():
     with pytest.raises(ValueError, match=r"safeness: on the .* PerGroup: no trusted row is in group 'twos'"):
         held_out_judges(made.parts, setup.model, setup.inputs, PerGroup(), np.random.RandomState(0))
     judges(made.parts, setup.model, setup.inputs, PerGroup(), np.random.RandomState(0))  # the others have some
+
+
+def test_only_rows_of_the_sample_judge():
+    made, setup, X, y, search, _ = problem()
+    sample = np.arange(len(y)) % 3 > 0
+    part = replace(made.parts.search, sample=torch.from_numpy(sample[search]))
+    parts, random = replace(made.parts, search=part), np.random.RandomState(0)
+    theta = torch.linspace(-1, 1, setup.model.n_parameters, dtype=torch.float64)
+    upper = judges(parts, setup.model, setup.inputs, PerClass(), random)
+    model, rows = trained_model(setup, theta, parts), search & sample
+    expected = [log_losses(model, X[rows & (y == c)], y[rows & (y == c)]).mean() for c in range(3)]
+    np.testing.assert_allclose(upper.losses(theta), expected)
+    nobody = replace(parts, search=replace(part, sample=torch.zeros_like(part.sample)))
+    with pytest.raises(ValueError, match="safeness: no trusted row is of a random sample"):
+        judges(nobody, setup.model, setup.inputs, PerClass(), random)

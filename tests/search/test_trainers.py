@@ -108,3 +108,40 @@ def test_many_outputs_are_made_in_blocks(monkeypatch):
     )
     np.testing.assert_allclose(trainer.outputs(theta, torch.arange(30)), whole, atol=1e-6)
     assert sizes == [7, 7, 7, 7, 2]
+
+
+def test_row_weights_are_how_often_a_row_is_there():
+    """Of a model that is solved for exactly: whole weights and repeated rows are the same."""
+    trainer, _, noisy = solver_trainer(Linear(alpha=0.01, solver=Newton(tol=1e-10)))
+    weight = torch.from_numpy(np.random.RandomState(0).randint(0, 3, len(noisy))).double()
+    rows = torch.arange(20, 100)
+    weighted = replace(trainer, weight=weight).on_labels(rows, NONE)
+    repeated = trainer.on_labels(rows.repeat_interleave(weight[rows].long()), NONE)
+    torch.testing.assert_close(weighted, repeated, atol=1e-6, rtol=0)
+    assert not torch.allclose(weighted, trainer.on_labels(rows, NONE), atol=1e-3)
+    Q = torch.from_numpy(np.random.RandomState(1).dirichlet(np.ones(3), size=len(noisy)))
+    evidence = Evidence(Q.log(), torch.eye(3), Q, 0.0)
+    refit = replace(trainer, weight=weight).on_evidence(rows, NONE, evidence, 1.0)
+    again = trainer.on_evidence(rows.repeat_interleave(weight[rows].long()), NONE, evidence, 1.0)
+    torch.testing.assert_close(refit, again, atol=1e-6, rtol=0)
+
+
+def test_row_weights_reach_the_recipe():
+    rng = np.random.RandomState(0)
+    X, y = torch.from_numpy(rng.randn(80, 4)).float(), torch.from_numpy(rng.randint(3, size=80))
+    known, recipe = ClassLabels(y, torch.arange(80) >= 60, 3), Recipe(n_steps=15, n_looks=3)
+    rows, held = torch.arange(70), torch.arange(70, 80)
+
+    def theta(weight, labels=known):
+        return replace(recipe_trainer(X, labels, recipe), weight=weight).on_labels(rows, held)
+
+    usual = theta(None)
+    torch.testing.assert_close(theta(torch.full((80,), 7.0, dtype=torch.float64)), usual)  # only shares matter
+    ignored = (torch.arange(80) >= 10).double()
+    other = replace(known, y=torch.where(torch.arange(80) < 10, (y + 1) % 3, y))
+    assert torch.equal(theta(ignored), theta(ignored, other))  # rows of weight 0 teach nothing
+    assert not torch.equal(usual, theta(None, other))
+    stop = torch.ones(80, dtype=torch.float64)
+    stop[70:75] = 0
+    changed = replace(known, y=torch.where((torch.arange(80) >= 70) & (torch.arange(80) < 75), (y + 1) % 3, y))
+    assert torch.equal(theta(stop), theta(stop, changed))  # nor stop it

@@ -184,3 +184,50 @@ def test_trusted_labels_are_read_as_trains_are(tmp_path):
     pd.DataFrame({"x": [1, 2, 5, 4], "y": [True, False, False, True]}).to_parquet(tmp_path / "b.parquet")
     trusted = put(tmp_path / "t.csv", "x,y\n1,True\n2,0\n")
     assert problem(tmp_path / "b.parquet", trusted=str(trusted)).y[4:].tolist() == [True, False]
+
+
+def test_both_labels_of_a_row_are_kept(tmp_path):
+    train = put(tmp_path / "train.csv", TRAIN)
+    trusted = put(tmp_path / "trusted.csv", "key,x,t,y\n004,9,p,b\nnew,9,p,b\n001,9,p,b\n")
+    found = problem(train, trusted=str(trusted), id="key", drop=("g",))
+    assert found.given.tolist() == [*"ab" * 6, None]
+    assert found.y.tolist() == [*"abab", "b", *"bababab", "b"]
+    assert found.sample is None
+    said = found.said
+    assert said["y"] is found.given
+    assert {i: each for i, each in enumerate(said["right"]) if each is not None} == {1: "b", 4: "b", 12: "b"}
+    # Rows that are only added, or marked, say nothing of labels before a check.
+    added = problem(train, trusted=str(put(tmp_path / "new.csv", "x,t,g,y\n9,p,g,b\n")), drop=("key",))
+    assert added.given is None
+    assert set(added.said) == {"y", "trusted", "groups", "sample"}
+    assert added.said["trusted"].tolist() == [False] * 12 + [True]
+
+
+def test_numbers_keep_both_labels_too(tmp_path):
+    rows = "".join(f"{i},{i * i % 7},{i / 3}\n" for i in range(30))
+    train = put(tmp_path / "train.csv", "key,x,y\n" + rows)
+    found = problem(train, trusted=str(put(tmp_path / "t.csv", "key,y\n3,7.5\n")), id="key", task="numbers")
+    assert (found.given[3], found.y[3], found.said["right"][3]) == (1.0, 7.5, 7.5)
+    assert np.isnan(found.said["right"][[0, 29]]).all()
+
+
+def test_rows_of_a_review_are_a_random_sample_where_it_says_so(tmp_path):
+    rows = [{"key": f"k{i}", "ok": int(i < 2), **row} for i, row in enumerate(good_rows())]
+    train = put(tmp_path / "train.csv", as_csv(rows))
+
+    def checked(name, **columns):
+        pd.DataFrame({"_row": [0, 5, 6], "y": ["dog", "cat", "dog"], **columns}).to_parquet(tmp_path / name)
+        return problem(train, id="key", trusted="ok", checked=(str(tmp_path / name),))
+
+    plain = checked("plain.parquet")
+    assert np.flatnonzero(plain.trusted).tolist() == [0, 1, 5, 6]
+    assert np.flatnonzero(plain.sample).tolist() == [0, 1]  # what a review does not say was chosen
+    given = [plain.given[row] for row in (0, 1, 5, 6)]
+    assert given == [None, None, rows[5]["y"], rows[6]["y"]]  # marked rows had their label from the first
+    some = checked("some.parquet", _sample=[False, True, False])
+    assert np.flatnonzero(some.sample).tolist() == [0, 1, 5]
+    assert any("1 of its rows are a random sample; the others put their own label right" in note for note in some.notes)
+    assert checked("all.parquet", _sample=[True] * 3).sample is None
+    alone = problem(train, id="key", drop=("ok",), checked=(str(tmp_path / "plain.parquet"),))
+    assert not alone.sample.any()
+    assert any(note.startswith("No trusted row is one of a random sample") for note in alone.notes)

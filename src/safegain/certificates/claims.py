@@ -127,6 +127,10 @@ class Claims(Settings):
             )
         self._check_task(labels)
         n, fewest = labels.ranks.count(trusted.sum()), fewest_rows(self.delta)
+        if not n:
+            raise ValueError(
+                "certificate: no trusted row is one of a random sample; check some rows that are drawn at random"
+            )
         aside = drawn_from(trusted, labels, groups, self.n_rows(n) / n, random)
         drawn = labels.ranks.count(aside.sum())
         if drawn < fewest:  # small classes and groups give none, lest they lose their last row

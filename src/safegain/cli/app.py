@@ -87,7 +87,10 @@ def fit(
     drop: Annotated[list[str] | None, _option("This column is left out.", _KINDS)] = None,
     image_features: Annotated[str, _option("auto, patches or pixels.", _KINDS)] = "auto",
     model: Annotated[
-        str | None, _option('What is trained: auto, network, linear, or "network, n_hidden=50, ...".', _SEARCH)
+        str | None,
+        _option(
+            'What is trained: auto, network, linear, forest, boosting, kernel, or "network, n_hidden=50, ...".', _SEARCH
+        ),
     ] = None,
     search: Annotated[
         str | None, _option('auto, structured, or free, the paper\'s: "free, n_outer=50, ...".', _SEARCH)

@@ -25,6 +25,7 @@ class Labels:
     mean: float = 0.0
     scale: float = 1.0
     ranks: Ranks = ALONE
+    before: np.ndarray | None = None  # (n,) before rows were checked: class numbers or numbers; None: not known
 
     def __len__(self) -> int:
         return len(self.given)
@@ -39,8 +40,15 @@ class Labels:
 
     def __getitem__(self, rows: np.ndarray | slice) -> "Labels":
         """Some of the rows; classes and units stay as they are."""
-        codes = None if self.codes is None else self.codes[rows]
-        return replace(self, given=self.given[rows], codes=codes, labelled=self.labelled[rows])
+        codes, before = (None if each is None else each[rows] for each in (self.codes, self.before))
+        return replace(self, given=self.given[rows], codes=codes, labelled=self.labelled[rows], before=before)
+
+    @property
+    def numbers_before(self) -> np.ndarray | None:
+        """As `numbers`, of the labels before rows were checked  # (n,)"""
+        if self.before is None or self.codes is not None:
+            return self.before
+        return (self.before - self.mean) / self.scale
 
     @property
     def values(self) -> np.ndarray:
@@ -71,6 +79,7 @@ class ClassLabels:
     y: Tensor  # (n,)
     trusted: Tensor  # (n,) bool
     n_classes: int
+    pairs: Tensor | None = None  # (k, k) how many checked rows of class j, drawn at random, had been given label l
 
     @property
     def labelled(self) -> Tensor:
@@ -81,7 +90,7 @@ class ClassLabels:
         return one_hot(self.y, self.n_classes, torch.float32)
 
     def __getitem__(self, rows: np.ndarray | Tensor) -> "ClassLabels":
-        return ClassLabels(self.y[rows], self.trusted[rows], self.n_classes)
+        return replace(self, y=self.y[rows], trusted=self.trusted[rows])
 
 
 def one_hot(y: Tensor, n_classes: int, dtype: torch.dtype) -> Tensor:

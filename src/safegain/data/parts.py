@@ -1,17 +1,18 @@
 """The rows of a fit in their parts: weak rows, trusted rows that a search may use, trusted rows that judge it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.data.inputs import Rows, some_rows
+from safegain.data.inputs import Rows, some_rows, taken_rows
 from safegain.data.labels import Labels
 from safegain.data.ranks import ALONE, Ranks
-from safegain.data.splits import everywhere
+from safegain.data.splits import Said, check_trained_on, drawn_from, everywhere, rank_rows, trusted_rows
 
 MOST_MISSED = 0.2  # of the weak rows; a hundred rows drawn at random from 26 classes miss about 0.02
 
@@ -21,9 +22,33 @@ class Part:
     X: Rows
     y: Tensor  # (n,) class numbers with -1, or standardised labels with NaN, where there is none
     groups: np.ndarray | None = None
+    given: Tensor | None = None  # (n,) of trusted rows: like y, before they were checked; None: not known
+    sample: Tensor | None = None  # (n,) bool, of trusted rows: those of a random sample; None: all
+    weight: Tensor | None = None  # (n,) of the user's; None: all count the same
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def n_sample(self) -> int:
+        return len(self) if self.sample is None else int(self.sample.sum())
+
+    def of_sample(self) -> "Part":
+        """The rows of the random sample alone."""
+        if self.sample is None:
+            return self
+        kept = self.sample
+
+        def some(values: Any) -> Any:
+            return None if values is None else values[kept if isinstance(values, Tensor) else kept.numpy()]
+
+        return Part(
+            taken_rows(self.X, np.flatnonzero(kept.numpy())),
+            self.y[kept],
+            some(self.groups),
+            some(self.given),
+            weight=some(self.weight),
+        )
 
 
 @dataclass(frozen=True)
@@ -55,7 +80,8 @@ class Parts:
         if self.classes is None:
             return False
         labelled = self.weak.y[self.labelled]
-        missed = self.ranks.count(int((~torch.isin(labelled, self.search.y)).sum()))
+        sample = self.search.y if self.search.sample is None else self.search.y[self.search.sample]
+        missed = self.ranks.count(int((~torch.isin(labelled, sample)).sum()))
         return missed > MOST_MISSED * self.ranks.count(len(labelled))
 
     @property
@@ -78,23 +104,34 @@ def parted(
     masks: "Masks",
     *,
     groups: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
     feature_names: np.ndarray | None = None,
     streamed: bool = False,
 ) -> Parts:
     """`streamed`: weak rows are read in blocks only, and need not be copied."""
-    ranks, search, held = labels.ranks, masks.search, masks.held_out
+    ranks, search, held, before = labels.ranks, masks.search, masks.held_out, labels.numbers_before
     names = None
     if groups is not None:
         names = np.unique(np.concatenate(ranks.gather(np.unique(groups))))
 
     def trusted(mask: np.ndarray) -> Part:
         own = None if groups is None else everywhere(groups, mask, ranks)
+
+        def tensor(values: np.ndarray | None) -> Tensor | None:
+            return None if values is None else torch.from_numpy(everywhere(values, mask, ranks))
+
         y = torch.from_numpy(everywhere(labels.numbers, mask, ranks))
-        return Part(everywhere(rows, mask, ranks), y, own)
+        sample = tensor(masks.sample)
+        sample = None if sample is None or sample.all() else sample
+        return Part(everywhere(rows, mask, ranks), y, own, tensor(before), sample, tensor(weight))
 
     weak = ~masks.trusted
     return Parts(
-        weak=Part(some_rows(rows, weak, streamed=streamed), torch.from_numpy(labels.numbers[weak])),
+        weak=Part(
+            some_rows(rows, weak, streamed=streamed),
+            torch.from_numpy(labels.numbers[weak]),
+            weight=None if weight is None else torch.from_numpy(weight[weak]),
+        ),
         search=trusted(search),
         held_out=trusted(held) if ranks.count(held.sum()) else None,
         classes=labels.classes,
@@ -113,7 +150,47 @@ class Masks:
     trusted: np.ndarray
     held_out: np.ndarray
     set_aside: np.ndarray
+    sample: np.ndarray | None = None  # trusted rows that are a random sample; None: all
+
+    @property
+    def of_sample(self) -> np.ndarray:
+        return self.trusted if self.sample is None else self.trusted & self.sample
+
+    @property
+    def open(self) -> np.ndarray:
+        """Trusted rows that a fit may look at."""
+        return self.trusted & ~self.set_aside
+
+    def others_weak(self) -> Self:
+        """The same with the trusted rows outside the sample among the weak ones."""
+        return replace(self, trusted=self.of_sample, sample=None)
 
     @property
     def search(self) -> np.ndarray:
         return self.trusted & ~self.held_out & ~self.set_aside
+
+
+def drawn_masks(
+    said: Said,
+    labels: Labels,
+    held_out: float,
+    fraction: float,
+    aside: Callable[..., np.ndarray] | None,  # draws the rows of a certificate
+    random: np.random.RandomState,
+) -> Masks:
+    """Of a random sample of trusted rows, those that `aside` draws for a certificate, and a share of the others.
+
+    `fraction` of the labelled rows stand in for trusted ones where none are named.
+    """
+    trusted = trusted_rows(said.trusted, labels, fraction, random)
+    nothing = np.zeros_like(trusted)
+    masks = Masks(trusted, nothing, nothing, said.sample)
+    kept = nothing if aside is None else aside(masks.of_sample, labels, said.groups, random)
+    check_trained_on(labels, trusted)
+    held = drawn_from(masks.of_sample & ~kept, labels, said.groups, held_out, random, draw=rank_rows)
+    masks = replace(masks, held_out=held, set_aside=kept)
+    if said.weight is not None:
+        for rows, what in ((labels.labelled & ~trusted, "weak rows"), (masks.search, "trusted rows to learn from")):
+            if not said.weight[rows].any():
+                raise ValueError(f"sample_weight: the {what} all have weight zero; give some of them a positive one")
+    return masks

@@ -92,7 +92,7 @@ def misplaced(name: str, option: str) -> str:
     package = import_module(__package__.partition(".")[0])
     for public in package.__all__:  # an owner is known once its module is imported
         getattr(package, public)
-    owners = [owner for owner in _OWNERS.get(option, ()) if owner != name]
+    owners = sorted(owner for owner in set(_OWNERS.get(option, ())) if owner != name)
     where = f"it is an option of {' and '.join(owners)}" if owners else "no search or learner has one of that name"
     return f"{name} takes no option {option!r}; {where}"
 

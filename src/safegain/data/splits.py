@@ -3,6 +3,7 @@ row. What a user says of rows is checked here: each message names the argument, 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,22 @@ from safegain.data.labels import Labels
 from safegain.data.ranks import Ranks
 
 ENOUGH = 20  # held-out rows from which a ranking on them beats a ranking on the rows that were optimised
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a user says of rows beside their labels, once it is checked  # (n,) each"""
+
+    trusted: np.ndarray | None = None  # bool; None: nothing is said
+    groups: np.ndarray | None = None
+    sample: np.ndarray | None = None  # bool: the trusted rows that are a random sample; None: all of them
+    weight: np.ndarray | None = None  # float64
+
+    @classmethod
+    def checked(cls, labels: Labels, trusted: Any, groups: Any, sample: Any, weight: Any) -> "Said":
+        """Each as the user has it, or None."""
+        mask, n = None if trusted is None else check_trusted(trusted, labels), len(labels)
+        return cls(mask, check_groups(groups, n), check_sample(sample, mask, labels), check_weight(weight, n))
 
 
 def hold_out(strata: Sequence[np.ndarray], n: int, fraction: float, random: np.random.RandomState) -> np.ndarray:
@@ -70,9 +87,7 @@ def trusted_rows(trusted: Any, labels: Labels, fraction: float, random: np.rando
         raise ValueError(
             "trusted: with rows on several processes, name the trusted ones among the rows of each process"
         )
-    if trusted is None:
-        return stand_in_trusted(labels, fraction, random)
-    return check_trusted(trusted, labels)
+    return stand_in_trusted(labels, fraction, random) if trusted is None else check_trusted(trusted, labels)
 
 
 def stand_in_trusted(labels: Labels, fraction: float, random: np.random.RandomState) -> np.ndarray:
@@ -94,41 +109,75 @@ def stand_in_trusted(labels: Labels, fraction: float, random: np.random.RandomSt
 
 def check_trusted(trusted: Any, labels: Labels) -> np.ndarray:
     """A boolean mask over the rows, from a mask or from row numbers."""
-    n, ranks = len(labels), labels.ranks
-    if isinstance(trusted, torch.Tensor):
-        trusted = trusted.detach().cpu().numpy()
-    trusted = np.asarray(trusted)
-    if trusted.ndim != 1:
-        raise ValueError(f"trusted: must be one-dimensional, got shape {trusted.shape}; pass one entry a row")
-    if trusted.dtype == object and all(isinstance(v, bool | np.bool_) for v in trusted):
-        trusted = trusted.astype(bool)
-    if trusted.dtype == bool:
-        if len(trusted) != n:
-            raise ValueError(f"trusted: the mask has {len(trusted)} entries and X has {n} rows; they must agree")
-        mask = trusted.copy()
-    elif np.issubdtype(trusted.dtype, np.integer) or not len(trusted):
-        mask = _mask_from_numbers(trusted.astype(int), n)
-    else:
-        raise ValueError(
-            f"trusted: must be a boolean mask or row numbers, got dtype {trusted.dtype}; fill gaps and pass "
-            "trusted.astype(bool)"
-        )
-    found = ranks.count(mask.sum())
+    mask, argument = _mask("trusted", trusted, len(labels)), "trusted" if labels.before is None else "right"
+    found = labels.ranks.count(mask.sum())
     if found < 2:
-        raise ValueError(f"trusted: found {found} trusted rows; at least 2 are needed")
+        raise ValueError(f"{argument}: found {found} trusted rows; at least 2 are needed")
     bare = np.flatnonzero(mask & ~labels.labelled)
     if len(bare):
         raise ValueError(f"trusted: row {bare[0]} is trusted but has no label; label it, or leave it out of trusted")
-    if found == ranks.count(n):
-        raise ValueError("trusted: every row is trusted, so there is nothing to search; fit a plain model instead")
+    if found == labels.ranks.count(len(labels)):
+        raise ValueError(f"{argument}: every row is trusted, so there is nothing to search; fit a plain model instead")
     return mask
 
 
-def _mask_from_numbers(rows: np.ndarray, n: int) -> np.ndarray:
+def check_sample(sample: Any, trusted: np.ndarray | None, labels: Labels) -> np.ndarray | None:
+    """A mask of the trusted rows that are a random sample; None where they all are. Other rows have no say in it."""
+    if sample is None:
+        return None
+    if trusted is None:
+        raise ValueError(
+            "sample: says which trusted rows are a random sample, and no row is trusted; give right or trusted too"
+        )
+    mask = _mask("sample", sample, len(labels)) & trusted
+    return None if not labels.ranks.count((trusted & ~mask).sum()) else mask
+
+
+def check_weight(weight: Any, n: int) -> np.ndarray | None:
+    """Row weights as floats."""
+    if weight is None:
+        return None
+    if isinstance(weight, torch.Tensor):
+        weight = weight.detach().cpu().numpy()
+    try:
+        found = np.array(weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight: must be numbers, one for each row") from None
+    if found.shape != (n,):
+        raise ValueError(f"sample_weight: needs one number for each of the {n} rows, got shape {found.shape}")
+    bad = np.flatnonzero(~np.isfinite(found) | (found < 0))
+    if len(bad):
+        raise ValueError(f"sample_weight: row {bad[0]} has {found[bad[0]]}; give finite numbers of at least 0")
+    return found
+
+
+def _mask(argument: str, rows: Any, n: int) -> np.ndarray:
+    if isinstance(rows, torch.Tensor):
+        rows = rows.detach().cpu().numpy()
+    rows = np.asarray(rows)
+    if rows.ndim != 1:
+        raise ValueError(f"{argument}: must be one-dimensional, got shape {rows.shape}; pass one entry a row")
+    if rows.dtype == object and all(isinstance(v, bool | np.bool_) for v in rows):
+        rows = rows.astype(bool)
+    if rows.dtype == bool:
+        if len(rows) != n:
+            raise ValueError(f"{argument}: the mask has {len(rows)} entries and X has {n} rows; they must agree")
+        return rows.copy()
+    if np.issubdtype(rows.dtype, np.integer) or not len(rows):
+        return _mask_from_numbers(argument, rows.astype(int), n)
+    raise ValueError(
+        f"{argument}: must be a boolean mask or row numbers, got dtype {rows.dtype}; fill gaps and pass "
+        f"{argument}.astype(bool)"
+    )
+
+
+def _mask_from_numbers(argument: str, rows: np.ndarray, n: int) -> np.ndarray:
     if len(rows) and (rows.min() < 0 or rows.max() >= n):
-        raise ValueError(f"trusted: row numbers must lie in 0..{n - 1}, got {rows.min()}..{rows.max()}")
+        raise ValueError(f"{argument}: row numbers must lie in 0..{n - 1}, got {rows.min()}..{rows.max()}")
     if len(np.unique(rows)) < len(rows):
-        raise ValueError("trusted: a row number occurs twice; if this is a mask of 0 and 1, pass trusted.astype(bool)")
+        raise ValueError(
+            f"{argument}: a row number occurs twice; if this is a mask of 0 and 1, pass {argument}.astype(bool)"
+        )
     mask = np.zeros(n, dtype=bool)
     mask[rows] = True
     return mask
@@ -150,7 +199,10 @@ def check_groups(groups: Any, n: int) -> np.ndarray | None:
 
 
 def check_trained_on(labels: Labels, trusted: np.ndarray) -> None:
-    """Something must be left to train the raw model on: labelled weak rows, of every class."""
+    """Something must be left to train the raw model on: labelled weak rows, of every class.
+
+    Where labels before the check are known, a class may be one that only the check has found.
+    """
     weak = labels.labelled & ~trusted
     if labels.classes is None:
         if not labels.ranks.count(weak.sum()):
@@ -158,7 +210,9 @@ def check_trained_on(labels: Labels, trusted: np.ndarray) -> None:
         return
     kept = np.concatenate(labels.ranks.gather(np.unique(labels.numbers[weak])))
     lost = np.setdiff1d(np.arange(len(labels.classes)), kept)
-    if len(lost):
+    if labels.before is not None and len(labels.classes) - len(lost) < 2:
+        raise ValueError("y: the labelled rows that were not checked are of one class, and a model takes two")
+    if labels.before is None and len(lost):
         raise ValueError(
             f"y: class {labels.classes.tolist()[lost[0]]!r} has no labelled row outside the trusted rows, so no model "
             "can be trained on it; take some of its rows out of trusted"

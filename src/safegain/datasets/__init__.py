@@ -1,5 +1,6 @@
 """Real data sets, labels made untrustworthy on purpose, and splits: what the experiments start from."""
 
+from safegain.datasets.division import DEVELOPMENT, DEVELOPMENT_NUMBERS, FINAL, FINAL_NUMBERS
 from safegain.datasets.features import load_cifar10_features, patch_features
 from safegain.datasets.images import load_cifar10, load_mnist
 from safegain.datasets.noise import (
@@ -15,10 +16,14 @@ from safegain.datasets.noise import (
 )
 from safegain.datasets.splits import Split, WeakProblem, assemble, biased_split, split_ratio, split_rows
 from safegain.datasets.tables import load_regression, load_table
-from safegain.datasets.text import load_youtube
+from safegain.datasets.text import load_text, majority, text_features
 from safegain.datasets.web import download
 
 __all__ = [
+    "DEVELOPMENT",
+    "DEVELOPMENT_NUMBERS",
+    "FINAL",
+    "FINAL_NUMBERS",
     "Split",
     "WeakProblem",
     "assemble",
@@ -35,11 +40,13 @@ __all__ = [
     "load_mnist",
     "load_regression",
     "load_table",
-    "load_youtube",
+    "load_text",
+    "majority",
     "pair_flips",
     "patch_features",
     "split_ratio",
     "split_rows",
+    "text_features",
     "transition_flips",
     "uniform_flips",
 ]

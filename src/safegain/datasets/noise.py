@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import truncnorm
+from scipy.stats import rankdata, truncnorm
 
 Seed = int | np.random.Generator | None
 RATE_SPREAD = 0.1  # standard deviation of the rows' own flip rates, as in Xia et al. (2020)
@@ -49,16 +49,21 @@ def instance_flips(
 
     After Xia et al. (2020): rates are drawn from a normal around `rate`, cut off at equal distance on both sides
     so that their mean is `rate`; likeness is a random linear map of the centred row, one map for each true class.
+    Two classes leave no choice of the wrong one, and such flips would be uniform: there the row decides its rate
+    instead, which rises along the map from one end of the class to the other, on the same side of one half.
     """
     names, codes = _codes(y, classes)
     rows = np.asarray(X, dtype=np.float64)
     if len(rows) != len(codes):
         raise ValueError(f"X: has {len(rows)} rows, but y has {len(codes)}; make them equal")
     random = np.random.default_rng(random_state)
-    reach = min(_share("rate", rate), 1 - rate) / RATE_SPREAD
+    _share("rate", rate)
+    rows = (rows - rows.mean(axis=0)).reshape(len(rows), -1)
+    if len(names) == 2:
+        return names[np.where(random.random(len(codes)) < _rising_rates(rows, codes, rate, random), 1 - codes, codes)]
+    reach = min(rate, 1 - rate) / RATE_SPREAD
     spread = truncnorm.rvs(-reach, reach, size=len(codes), random_state=random) if reach else 0.0
     flipped = random.random(len(codes)) < rate + RATE_SPREAD * spread
-    rows = (rows - rows.mean(axis=0)).reshape(len(rows), -1)
     given = codes.copy()
     for code in range(len(names)):
         likeness = random.standard_normal((rows.shape[1], len(names)))
@@ -67,6 +72,16 @@ def instance_flips(
         scores[:, code] = -np.inf
         given[here] = scores.argmax(axis=1)
     return names[given]
+
+
+def _rising_rates(rows: np.ndarray, codes: np.ndarray, rate: float, random: np.random.Generator) -> np.ndarray:
+    """Rates with mean `rate`, evenly spaced by the order of a class's rows along a random direction  # (n,)"""
+    reach, rates = min(rate, 1 - rate, abs(0.5 - rate)), np.empty(len(codes))
+    for code in (0, 1):
+        here = codes == code
+        order = rankdata(rows[here] @ random.standard_normal(rows.shape[1]))
+        rates[here] = rate + reach * ((2 * order - 1) / max(here.sum(), 1) - 1)
+    return rates
 
 
 def gaussian_noise(y: ArrayLike, sigma: float, *, fraction: float = 0.5, random_state: Seed = None) -> np.ndarray:

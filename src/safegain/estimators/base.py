@@ -1,8 +1,9 @@
 """What both estimators share: scikit-learn's conventions around one `search.run`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,23 +13,26 @@ import torch
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from safegain.data.checked_labels import checked_labels
 from safegain.data.checkpoint import Checkpoint, opened_checkpoint
 from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
-from safegain.data.parts import Masks, parted
+from safegain.data.parts import Masks, drawn_masks, parted
 from safegain.data.ranks import Ranks, current_ranks
 from safegain.data.rows import RowSource
-from safegain.data.splits import check_groups, check_trained_on, drawn_from, everywhere, rank_rows, trusted_rows
+from safegain.data.splits import Said, everywhere
 from safegain.data.storage import Storage
 from safegain.estimators.fingerprint import name_of_run
 from safegain.estimators.issues import Alternatives, issues
-from safegain.estimators.parameters import Parameters, claims_of, search_of
+from safegain.estimators.parameters import Parameters, claims_of, search_of, unchanged_on_failure
 from safegain.estimators.progress import ProgressBar
+from safegain.estimators.proof import certificate_of_fit
 from safegain.estimators.record import Record
 from safegain.estimators.rows import rows_for, rows_of
 from safegain.learners.base import Learner
 from safegain.learners.wrapped import Wrapped
-from safegain.search.outcome import Choice, Comparison, Outcome
+from safegain.search.base import Search
+from safegain.search.outcome import Choice, Comparison, Outcome, Standing
 from safegain.search.problem import Problem
 
 if TYPE_CHECKING:
@@ -39,7 +43,17 @@ if TYPE_CHECKING:
 class PGS(Parameters, ABC):
     record_: Record
 
-    def fit(self, X: Any, y: Any, trusted: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        trusted: Any = None,
+        groups: Any = None,
+        *,
+        right: Any = None,
+        sample: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Learn how far to trust each row and what its label should have been, and train on that.
 
         Parameters
@@ -57,6 +71,14 @@ class PGS(Parameters, ABC):
         groups : array (n,), optional
             The group of each row: splits are stratified by it, PerGroup compares on each of them, and
             Claims(per_group=True) makes a claim for each.
+        right : labels (n,), optional, in the place of trusted
+            The right label of each row that was checked, and missing, as in y, elsewhere. y is then what was given,
+            for checked rows too: pairs of given and right labels tell how labels go wrong.
+        sample : boolean mask over the rows, or row numbers, optional
+            The trusted rows that are a random sample; None is all of them. Other trusted rows, checked because they
+            looked suspicious, say, have their right label in training, but no say in channel, contest and certificate.
+        sample_weight : array (n,), optional
+            How much each row counts in training and where models are compared. A certificate counts rows alike.
         """
         with unchanged_on_failure(self):
             self._validate_params()
@@ -66,43 +88,33 @@ class PGS(Parameters, ABC):
             rows = rows_for(learner, self, X, reset=True)
             if isinstance(rows, RowSource | np.memmap):
                 rows = search.check_source(learner, rows)
-            labels = self._labels_of(y, ranks)
+            if right is None:
+                labels = self._labels_of(y, ranks)
+            else:
+                labels, trusted = checked_labels(y, right, self._labels_of, trusted, ranks)
             if len(labels) != rows.shape[0]:
                 raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
-            groups = check_groups(groups, len(labels))
+            said = Said.checked(labels, trusted, groups, sample, sample_weight)
+            if said.weight is not None:
+                search.check_weight(learner)
             settings = {**self.get_params(deep=False), "model": learner, "search": search}
-            name_run = partial(name_of_run, settings, rows, labels, trusted, groups)
+            name_run = partial(name_of_run, settings, rows, labels, said)
             opened = partial(opened_checkpoint, self.checkpoint, name_run, random, ranks)
             with nullcontext() if self.checkpoint is None else opened() as kept:
                 random = random if kept is None else kept.random_state
-                masks = self._masks(trusted, labels, groups, search.held_out, random)
-                self._learn(rows, labels, masks, groups, random, kept)
+                aside = None if self.certificate is None else claims_of(self.certificate).draw
+                masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random)
+                self._learn(rows, labels, masks, said, random, kept)
                 if kept is not None:
                     kept.remove()
         return self
-
-    def _masks(
-        self,
-        trusted: Any,
-        labels: Labels,
-        groups: np.ndarray | None,
-        held_out: float,
-        random: np.random.RandomState,
-    ) -> Masks:
-        mask = trusted_rows(trusted, labels, self.validation_fraction, random)
-        aside = np.zeros_like(mask)
-        if self.certificate is not None:
-            aside = claims_of(self.certificate).draw(mask, labels, groups, random)
-        check_trained_on(labels, mask)
-        held = drawn_from(mask & ~aside, labels, groups, held_out, random, draw=rank_rows)
-        return Masks(mask, held, aside)
 
     def _learn(
         self,
         rows: Rows,
         labels: Labels,
         masks: Masks,
-        groups: np.ndarray | None,
+        said: Said,
         random: np.random.RandomState,
         checkpoint: Checkpoint | None,
     ) -> None:
@@ -111,8 +123,9 @@ class PGS(Parameters, ABC):
         parts = parted(
             rows,
             labels if learner.standardises else labels.in_own_units(),
-            masks,
-            groups=groups,
+            search.masks(masks),
+            groups=said.groups,
+            weight=said.weight,
             feature_names=getattr(self, "feature_names_in_", None),
             streamed=search.streams(learner, len(labels), classifies=self._classifies),
         )
@@ -122,32 +135,11 @@ class PGS(Parameters, ABC):
             outcome = search.run(Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch))
         certificate = None
         if self.certificate is not None:
-            certificate = self._certificate(claims_of(self.certificate), outcome, labels, rows, masks, groups)
+            claims = self._claims(claims_of(self.certificate), self._usual_clip(labels, masks.open))
+            certificate = certificate_of_fit(claims, outcome, labels, rows, masks, said.groups)
             if not certificate.certified and not outcome.fell_back:
                 outcome = outcome.fallen_back("the new model was not certified", certificate.sentence)
-        self.adopt(self._record(outcome, certificate, labels, masks, search.storage))
-
-    def _certificate(
-        self,
-        claims: "Claims",
-        outcome: Outcome,
-        labels: Labels,
-        rows: Rows,
-        masks: Masks,
-        groups: np.ndarray | None,
-    ) -> "Certificate":
-        aside, ranks = masks.set_aside, labels.ranks
-        from safegain.certificates.comparison import certify  # most fits have no use for it
-
-        clip = self._usual_clip(labels, masks.trusted & ~aside)
-        return certify(
-            outcome.best.model,
-            outcome.reference.model,
-            everywhere(rows, aside, ranks),
-            everywhere(labels.values, aside, ranks),
-            self._claims(claims, clip).with_params(size=None),
-            groups=everywhere(groups, aside, ranks) if claims.per_group and groups is not None else None,
-        )
+        self.adopt(self._record(outcome, certificate, labels, masks, search))
 
     def certify(
         self,
@@ -180,14 +172,17 @@ class PGS(Parameters, ABC):
         certificate: "Certificate | None",
         labels: Labels,
         masks: Masks,
-        storage: Storage | None,
+        search: Search,
     ) -> Record:
+        storage, seen = search.storage, search.masks(masks)
         weight = room(storage, len(labels))
-        weight[masks.trusted], weight[~masks.trusted] = 1, outcome.best.weight.numpy()
-        moved, corrected = self._moved(outcome.best, weight, labels, masks.trusted, storage)
+        weight[seen.trusted], weight[~seen.trusted] = 1, outcome.best.weight.numpy()
+        moved, corrected = self._moved(outcome.best, weight, labels, seen.trusted, storage)
+        corrected[masks.trusted] = labels.values[masks.trusted]
         return Record(
             labels=labels,
             trusted=masks.trusted,
+            sample=masks.of_sample,
             held_out=masks.held_out,
             set_aside=masks.set_aside,
             weight=weight,
@@ -198,9 +193,10 @@ class PGS(Parameters, ABC):
             reference=outcome.reference_name,
             safeness=outcome.safeness,
             certificate=certificate,
-            comparison=_comparison_table(outcome.comparison, labels, masks),
+            comparison=_comparison_table(outcome.comparison, labels, seen),
             history=outcome.history,
             n_iter=outcome.n_iter,
+            leaderboard=outcome.leaderboard,
             clip=self._usual_clip(labels, masks.trusted),
         )
 
@@ -210,9 +206,12 @@ class PGS(Parameters, ABC):
         self.model_, self.references_, self.reference_ = record.model, dict(record.references), record.reference
         self.reference_model_ = record.references[record.reference]
         self.trusted_, self.held_out_, self.set_aside_ = record.trusted, record.held_out, record.set_aside
+        self.sample_ = record.sample
         self.sample_weight_, self.corrected_labels_ = record.weight, record.corrected
         self.safeness_, self.certificate_ = record.safeness, record.certificate
         self.comparison_, self.history_, self.n_iter_ = record.comparison, record.history, record.n_iter
+        standings = [field.name for field in fields(Standing)]
+        self.leaderboard_ = pd.DataFrame(record.leaderboard, columns=standings)
 
     @abstractmethod
     def _labels_of(self, y: Any, ranks: Ranks) -> Labels: ...
@@ -257,7 +256,7 @@ class PGS(Parameters, ABC):
             learner: Learner = self._learner
         except ValueError:  # which `fit` will raise
             return tags
-        tags.input_tags.sparse = learner.takes_sparse
+        tags.input_tags.sparse, tags.input_tags.allow_nan = learner.takes_sparse, learner.takes_gaps
         if isinstance(learner, Wrapped):
             tags.input_tags = get_tags(learner.estimator).input_tags
         return tags
@@ -266,18 +265,6 @@ class PGS(Parameters, ABC):
 def room(storage: Storage | None, *shape: int) -> np.ndarray:
     """An array of what is learned of every row."""
     return np.empty(shape) if storage is None else storage.empty(*shape, dtype=torch.float64).numpy()
-
-
-@contextmanager
-def unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """A fit that fails leaves the estimator as it was."""
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
 
 
 def _comparison_table(comparison: Comparison, labels: Labels, masks: Masks) -> pd.DataFrame:

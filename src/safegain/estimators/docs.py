@@ -3,8 +3,11 @@
 PARAMETERS = """
     Parameters
     ----------
-    model : {{"auto", "network", "linear"}}, learner, torch.nn.Module or scikit-learn {kind}, default="auto"
-        What is trained; "auto" is {auto}. Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01),
+    model : name, learner, torch.nn.Module, scikit-learn {kind}, or a list of these, default="auto"
+        What is trained: "auto", "network", "linear", "forest", "boosting", "kernel", or your own; "auto" is {auto}.
+        For classes, a list of models holds a contest, and a mixture of at most three of them may win; "best" is a
+        list of all that have a name.
+        Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01), Forest(min_samples_leaf=10),
         Module(module, solver="adam"), Wrapped(estimator, features=...).
     search : {{{searches}}} or Auto, Free or Structured, default="auto"
         {search_words} "free" is the paper's: every weight and every label on its own. Free(n_outer=50) has settings.
@@ -31,7 +34,7 @@ PARAMETERS = """
 
     Attributes
     ----------
-    model_, reference_model_ : TrainedModel or TrainedEstimator
+    model_, reference_model_ : TrainedModel, TrainedFamily or TrainedEstimator
         The model that predicts, and its reference; one and the same after a fall back. `model_.estimator` is the
         fitted estimator of yours.
     reference_ : str
@@ -42,6 +45,9 @@ PARAMETERS = """
         References and "new" model on trusted rows kept to compare them, before a last training takes those rows in; a
         new model that was refused is there too. One line for each row and model, and none where trusted rows are too
         few. Columns: row (its number in the X of `fit`, counted on over the processes in their order), model, {columns}
+    leaderboard_ : DataFrame
+        With several models: how each fared on trusted rows that it had not seen, best first. Columns: learner,
+        trained_on (which labels), loss, mistakes, share (of the mixture that won), seconds.
     certificate_ : Certificate or None
         What the rows that were set aside say.
     sample_weight_ : ndarray (n,)
@@ -57,9 +63,9 @@ PARAMETERS = """
         reports.{history}
     n_iter_ : int
         Length of the history, less the start of an outer loop.
-    trusted_, held_out_, set_aside_ : ndarray (n,) of bool
-        The rows that were taken as trusted; those of them that were kept from the search, to compare what it finds;
-        those that were kept from everything, for the certificate.
+    trusted_, sample_, held_out_, set_aside_ : ndarray (n,) of bool
+        The rows that were taken as trusted; those of them that are a random sample; of these, the rows that were kept
+        from the search, to compare what it finds; and those that were kept from everything, for the certificate.
     record_ : Record
         All of this as one value, from which `safegain.save` writes a run folder.
     """

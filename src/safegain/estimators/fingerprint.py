@@ -1,4 +1,4 @@
-"""Which run a checkpoint belongs to: settings that matter, rows, labels, trusted rows and groups, on all ranks.
+"""Which run a checkpoint belongs to: settings that matter, rows, labels, and what is said of rows beside, on all ranks.
 
 The name does not depend on how rows are split: of their bits only sums are taken, each row's by its place among all.
 """
@@ -19,18 +19,16 @@ from safegain.data.labels import Labels
 from safegain.data.ranks import Ranks
 from safegain.data.rows import as_source
 from safegain.data.settings import Settings
-from safegain.data.splits import check_trusted
+from safegain.data.splits import Said
 
 DO_NOT_MATTER = {"checkpoint", "workspace", "callbacks", "verbose", "memory_budget"}  # to what a run ends with
 BLOCK_ROWS = 8192
 
 
-def name_of_run(
-    settings: Mapping[str, Any], rows: Rows, labels: Labels, trusted: Any, groups: np.ndarray | None
-) -> str:
+def name_of_run(settings: Mapping[str, Any], rows: Rows, labels: Labels, said: Said) -> str:
     """JSON, so that two names can be told apart setting by setting."""
     told = dict(_told(settings))
-    mask = np.zeros(len(labels), bool) if trusted is None else check_trusted(trusted, labels)
+    groups, mask = said.groups, np.zeros(len(labels), bool) if said.trusted is None else said.trusted
     arrays = [labels.given if labels.codes is None else labels.codes, mask]
     if isinstance(rows, AnyRows):
         told["X"] = joblib.hash(rows.whole)
@@ -41,6 +39,10 @@ def name_of_run(
         names = np.unique(np.concatenate(labels.ranks.gather(np.unique(groups))))
         told["groups"] = str(names.tolist())
         arrays.append(np.searchsorted(names, groups))
+    for name, more in (("right", labels.before), ("sample", said.sample), ("sample_weight", said.weight)):
+        if more is not None:
+            told[name] = "given"
+            arrays.append(more)
     return json.dumps({**told, "rows": _sums_of_bits(arrays, labels.ranks)}, sort_keys=True)
 
 

@@ -1,6 +1,8 @@
 """The constructor arguments of both estimators: from what a user writes to learners, searches and claims."""
 
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from numbers import Real
@@ -16,7 +18,6 @@ from safegain.data.settings import Settings, changed, owns, refusing_misplaced
 from safegain.learners.base import Learner
 from safegain.learners.linear import Linear
 from safegain.learners.module import Module
-from safegain.learners.network import Network
 from safegain.learners.wrapped import Wrapped
 from safegain.search.base import Search
 from safegain.search.references import BEST, REFERENCES
@@ -24,7 +25,14 @@ from safegain.search.references import BEST, REFERENCES
 if TYPE_CHECKING:
     from safegain.certificates.claims import Claims
 
-LEARNERS: dict[str, Learner] = {"network": Network(), "linear": Linear()}
+LEARNERS = {  # found in modules of the names on the right; one is imported when it is first asked for
+    "network": ("network", "Network"),
+    "linear": ("linear", "Linear"),
+    "forest": ("forest", "Forest"),
+    "boosting": ("boosting", "Boosting"),
+    "kernel": ("kernel_machine", "KernelMachine"),
+}
+FAMILIES = ("forest", "kernel", "boosting", "network", "linear")  # where they are equal, the first is taken
 SEARCHES = {"auto": "Auto", "free": "Free", "structured": "Structured"}  # found in modules of their names
 _OBJECTS = ("model", "search", "safeness", "certificate")  # arguments that hold settings
 
@@ -109,15 +117,24 @@ owns("the estimators, PGSClassifier and PGSRegressor", Parameters().get_params(d
 
 
 def learner_of(model: Any, *, classifies: bool) -> Learner:
-    """A name, a learner, a module, or an estimator. "auto" is a network for classes, and linear for numbers."""
+    """A name, a learner, a module, an estimator, or a list of these.
+
+    "auto" is a network for classes, and linear for numbers; "best" is all that have a name.
+    """
+    if isinstance(model, list | tuple) or (isinstance(model, str) and model == BEST):
+        from safegain.learners.several import Several  # most fits have no use for it
+
+        learner: Learner = Several([learner_of(each, classifies=classifies) for each in _listed(model)])
+        learner.check_task(classifies=classifies)
+        return learner
     if isinstance(model, str):
         name = ("network" if classifies else "linear") if model == "auto" else model
         if name not in LEARNERS:
             raise ValueError(
-                f"model: {model!r} is not known; give one of auto, {', '.join(LEARNERS)}, a learner such as "
-                "Network(n_hidden=50), a torch.nn.Module, or a scikit-learn estimator"
+                f"model: {model!r} is not known; give one of auto, best, {', '.join(LEARNERS)}, a learner such as "
+                "Network(n_hidden=50), a torch.nn.Module, a scikit-learn estimator, or a list of these"
             )
-        return LEARNERS[name]
+        return named_learner(name)
     if isinstance(model, Learner):
         learner = model
     elif isinstance(model, torch.nn.Module):
@@ -126,11 +143,25 @@ def learner_of(model: Any, *, classifies: bool) -> Learner:
         learner = Wrapped(model)
     else:
         raise ValueError(
-            f"model: must be one of auto, {', '.join(LEARNERS)}, a learner, a torch.nn.Module or a scikit-learn "
-            f"estimator, got {model!r}"
+            f"model: must be one of auto, best, {', '.join(LEARNERS)}, a learner, a torch.nn.Module, a scikit-learn "
+            f"estimator, or a list of these, got {model!r}"
         )
     learner.check_task(classifies=classifies)
     return learner
+
+
+def _listed(model: Any) -> Sequence[Any]:
+    if isinstance(model, str):
+        return FAMILIES
+    if not model:
+        raise ValueError("model: the list is empty; name at least one learner")
+    return model
+
+
+@cache
+def named_learner(name: str) -> Learner:
+    module, kind = LEARNERS[name]
+    return getattr(import_module(f"safegain.learners.{module}"), kind)()
 
 
 def search_of(search: Any) -> Search:
@@ -156,3 +187,15 @@ def claims_of(certificate: "float | Claims") -> "Claims":
     if isinstance(certificate, Settings) and not isinstance(certificate, Claims):
         raise ValueError(f"certificate: must be a level such as 0.05, or Claims(...), got {certificate!r}")
     return Claims.at(certificate)
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """A fit that fails leaves the estimator as it was."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise

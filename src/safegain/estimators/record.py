@@ -1,6 +1,6 @@
 """What a fit found, for whoever writes it down or shows it: one value, complete, and the same for all searches."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from safegain.data.labels import Labels
 from safegain.search.contest import SafenessReport
+from safegain.search.outcome import Standing
 
 if TYPE_CHECKING:
     from safegain.certificates.certificate import Certificate
@@ -20,6 +21,7 @@ class Record:
 
     labels: Labels
     trusted: np.ndarray  # (n,) bool
+    sample: np.ndarray  # (n,) bool: trusted rows that are a random sample
     held_out: np.ndarray  # (n,) bool: trusted rows that only ranked candidates
     set_aside: np.ndarray  # (n,) bool: trusted rows that only the certificate saw
     weight: np.ndarray  # (n,)
@@ -33,7 +35,16 @@ class Record:
     comparison: pd.DataFrame
     history: list[dict[str, Any]]
     n_iter: int
+    leaderboard: Sequence[Standing]  # how the candidates of a contest fared, best first
     clip: float | None  # the largest error that counts in a certificate of numbers
+
+    @property
+    def given(self) -> np.ndarray:
+        """Labels as they were given, of checked rows too: class numbers with -1, or numbers with NaN  # (n,)"""
+        labels = self.labels
+        if labels.before is not None:
+            return labels.before
+        return labels.given if labels.codes is None else labels.codes
 
     @property
     def fell_back(self) -> bool:

@@ -29,8 +29,8 @@ def rows_for(learner: Learner, estimator: Any, X: Any, *, reset: bool) -> Rows:
             )
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return AnyRows.of(X)
-    sparse, arrays = learner.takes_sparse, learner.takes_arrays
-    return check_rows(estimator, X, reset=reset, sparse=sparse, allow_nd=arrays, sources=True)
+    sparse, arrays, gaps = learner.takes_sparse, learner.takes_arrays, learner.takes_gaps
+    return check_rows(estimator, X, reset=reset, sparse=sparse, allow_nd=arrays, sources=True, gaps=gaps)
 
 
 def rows_of(estimator: Any, X: Any) -> Rows:
@@ -39,8 +39,12 @@ def rows_of(estimator: Any, X: Any) -> Rows:
     return rows_for(learner, estimator, X, reset=False)
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: bool, sources: bool = False) -> Rows:
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: bool, sources: bool = False, gaps: bool = False
+) -> Rows:
     """Two-dimensional floating rows (more dimensions for a module), finite, with the columns seen in fit.
+
+    With `gaps` there may be NaN.
 
     Rows that may not fit in memory stay where they are, for an estimator that takes `sources`: a memory-mapped array,
     ParquetRows, a Dataset. Of those, scikit-learn sees the first.
@@ -74,7 +78,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: b
     except ValueError as error:
         raise ValueError(f"X: {error}") from None
     checked = X if stays else checked
-    _check_finite(checked, getattr(estimator, "feature_names_in_", None))
+    _check_finite(checked, getattr(estimator, "feature_names_in_", None), gaps=gaps)
     if scipy.sparse.issparse(checked):
         return scipy.sparse.csr_array(checked)
     # Whole numbers in a file become floats block by block; a float array is taken as it is.
@@ -87,14 +91,14 @@ def _first_row(X: np.memmap | RowSource) -> Any:
     return np.asarray(X[:1])
 
 
-def _check_finite(X: Rows, names: np.ndarray | None) -> None:
+def _check_finite(X: Rows, names: np.ndarray | None, *, gaps: bool) -> None:
     if scipy.sparse.issparse(X):
         counts = _not_finite(X.data, X.indices, X.shape[1])
     else:
         counts = sum(map(_not_finite, as_source(X).blocks(BLOCK_ROWS)))
-    if not np.any(counts):
+    if not np.any(counts[1] if gaps and np.ndim(counts) else counts):
         return
-    column = int(np.flatnonzero(counts.any(axis=0))[0])
+    column = int(np.flatnonzero(counts[1] if gaps else counts.any(axis=0))[0])
     label = f"column {column}" if names is None else f"column {names[column]!r}"
     raise ValueError(
         f"X: {label} holds {counts[0, column]} NaN and {counts[1, column]} inf; fill them, for example with "

@@ -15,20 +15,20 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
-from scipy.special import log_softmax
 from torch import Tensor
 
 from safegain.data.inputs import Rows
-from safegain.data.labels import ClassLabels, one_hot
-from safegain.evidence.kernel import (
+from safegain.data.labels import ClassLabels
+from safegain.learners.kernel import (
     BLOCK_ROWS,
     MOST_FITTED,
     MOST_KEPT,
+    Calibration,
     Kernel,
     KernelRidge,
     KernelRidgeInBlocks,
     Ridge,
+    calibrate,
     kernel_rows,
     n_landmarks,
     taken,
@@ -168,7 +168,7 @@ class _Round:
     evidence: Evidence
     moment: Tensor
     penalty: float
-    calibration: "Calibration"
+    calibration: Calibration
 
 
 def _rounds(head: Ridge, known: ClassLabels, calibrating: Tensor) -> Iterator[_Round]:
@@ -180,60 +180,27 @@ def _rounds(head: Ridge, known: ClassLabels, calibrating: Tensor) -> Iterator[_R
         centre = Q[targets].mean(dim=0)
         Y = Q - centre
         moment = head.moment(Y)
-        fits = [(calibrate(head.predict(judged, moment, penalty), y[judges]), penalty) for penalty in PENALTIES]
+        fits = [(calibrate(head.predict(judged, moment, penalty), given[judges]), penalty) for penalty in PENALTIES]
         fit, penalty = min(fits, key=lambda pair: pair[0].loss)
         log_p = fit(head.leave_one_out(Y, moment, penalty))
         del Y, Q  # of many rows and classes, such tensors add up
-        transition = most_likely_transition(log_p[weak].exp_(), y[weak])
+        transition = most_likely_transition(log_p[weak].exp_(), y[weak], known.pairs)
         Q = torch.where(known.trusted[:, None], given, posterior(log_p, transition, y))
         yield _Round(Evidence(log_p, transition, Q, fit.loss), moment, penalty, fit)
 
 
-@dataclass(frozen=True)
-class Calibration:
-    scale: float
-    bias: Tensor  # (k,)
-    loss: float  # log-loss of the rows that it was fitted on
+def most_likely_transition(p: Tensor, y: Tensor, pairs: Tensor | None = None) -> Tensor:
+    """argmax over T of sum_i log sum_j p_ij T[j, y_i] + sum_jl pairs_jl log T[j, l], rows of T on the simplex.
 
-    def __call__(self, scores: Tensor) -> Tensor:
-        """log softmax(scale * score + bias)"""
-        return torch.log_softmax(self.scale * scores + self.bias, dim=1)
-
-
-def calibrate(scores: Tensor, y: Tensor) -> Calibration:
-    """The most likely scale and bias, a convex fit.
-
-    Biases have a standard normal prior, and labels are smoothed by one row in all, so that few rows that are all right
-    do not make the others certain.
-    """
-    Z = scores.double().numpy()
-    n, k = Z.shape
-    hit = one_hot(y, k, torch.float64).numpy()
-    wanted = (1 - 1 / (n + 2)) * hit + 1 / (n + 2) / k
-
-    def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        scale, bias = parameters[0], parameters[1:]
-        log_p = log_softmax(scale * Z + bias, axis=1)
-        off = (np.exp(log_p) - wanted) / n
-        value = -float((wanted * log_p).sum()) / n + float(bias @ bias) / (2 * n)
-        return value, np.concatenate([[(off * Z).sum()], off.sum(axis=0) + bias / n])
-
-    start = np.concatenate([[10.0], np.zeros(k)])
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] + [(None, None)] * k).x
-    log_p = log_softmax(found[0] * Z + found[1:], axis=1)
-    return Calibration(float(found[0]), torch.from_numpy(found[1:]).float(), -float((hit * log_p).sum()) / n)
-
-
-def most_likely_transition(p: Tensor, y: Tensor) -> Tensor:
-    """argmax over T of sum_i log sum_j p_ij T[j, y_i], rows of T on the simplex: concave, so EM finds it.
-
-    One made-up row of each class, spread over all labels, keeps logarithms finite.
+    It is concave, so EM finds it. `pairs` are rows of known class and label, which EM need not share out. One made-up
+    row of each class, spread over all labels, keeps logarithms finite.
     """
     k = p.shape[1]
+    known = 1 / k if pairs is None else pairs + 1 / k
     T = torch.full((k, k), 0.5 / k) + 0.5 * torch.eye(k)
     for _ in range(EM_STEPS):
         share = T.T[y].mul_(p)
         share /= share.sum(dim=1, keepdim=True)
-        counts = torch.zeros(k, k).index_add_(0, y, share).T + 1 / k
+        counts = torch.zeros(k, k).index_add_(0, y, share).T + known
         T = counts / counts.sum(dim=1, keepdim=True)
     return T

@@ -40,6 +40,12 @@ def numeric_rows(X: Any, learner: Wrapped, weak: np.ndarray, labels: np.ndarray)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if rows.shape[0] != n:
         raise ValueError(f"features: gave {rows.shape[0]} rows for the {n} rows of X; one for each is needed")
-    if np.isnan(rows.data if scipy.sparse.issparse(rows) else rows).any():
-        rows = SimpleImputer(keep_empty_features=True).fit_transform(rows)
+    rows = without_gaps(rows)
     return scipy.sparse.csr_array(rows) if scipy.sparse.issparse(rows) else rows
+
+
+def without_gaps(rows: Rows) -> Rows:
+    """Gaps are filled by the column's mean."""
+    if np.isnan(rows.data if scipy.sparse.issparse(rows) else rows).any():
+        return SimpleImputer(keep_empty_features=True).fit_transform(rows)
+    return rows

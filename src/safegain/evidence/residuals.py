@@ -18,8 +18,8 @@ from safegain.bilevel.solvers import Solver
 from safegain.data.checkpoint import Tensors
 from safegain.data.inputs import Rows, join_rows
 from safegain.data.parts import Parts
-from safegain.evidence.kernel import many_rows
 from safegain.learners.base import Setup
+from safegain.learners.kernel import many_rows
 
 FOLDS = 3  # of all rows, for the residuals
 ROUNDS = 3  # of reweighting, at most
@@ -40,6 +40,8 @@ class Stack:
     theta: Tensor  # where a descent starts
     weak: Rows  # as the user has them
     trusted: Rows
+    sample: Tensor  # (nt,) bool: trusted rows that are a random sample; the others train, and judge nothing
+    weight: Tensor | None = None  # (n + nt,) of the user's
 
     @property
     def n_weak(self) -> int:
@@ -55,6 +57,7 @@ class Stack:
 
     def fit(self, w: Tensor, shifts: Tensor | None = None, base: Tensor | None = None) -> Tensor:
         """Theta for row weights that are scaled to mean 1: rows of weight 0 neither raise alpha nor slow a descent."""
+        w = w if self.weight is None else w * self.weight
         lower = self.lower if base is None else replace(self.lower, base=base)
         shifts = torch.zeros_like(w) if shifts is None else shifts
         return self.solver.solve(lower, w / w.mean(), shifts, start=self.theta).theta
@@ -74,7 +77,7 @@ class ResidualEvidence:
     stack: Stack
     seen: Tensor  # (nt,) bool
     predicted: Tensor  # (n + nt,) each by a fit without that row
-    scale: float  # root mean square of the seen trusted rows' residuals
+    scale: float  # root mean square of the residuals of the seen trusted rows that are a random sample
 
     @property
     def tensors(self) -> Tensors:
@@ -86,7 +89,10 @@ class ResidualEvidence:
 
     @property
     def residual(self) -> Tensor:
-        return self.stack.base - self.predicted
+        """0 for trusted rows outside the random sample: whatever is made of residuals leaves these as they are."""
+        residual = self.stack.base - self.predicted
+        residual[self.stack.n_weak :][~self.stack.sample] = 0
+        return residual
 
     @property
     def base(self) -> Tensor:
@@ -97,7 +103,7 @@ class ResidualEvidence:
     def doubts_labels(self) -> bool:
         """Weak rows are far off more often than trusted rows: Fisher's exact test."""
         far, n = self.residual.abs() > FAR * self.scale, self.stack.n_weak
-        groups = [far[:n][self.stack.labelled], far[n:][self.seen]]
+        groups = [far[:n][self.stack.labelled], far[n:][self.seen & self.stack.sample]]
         counts = [[int(group.sum()), int((~group).sum())] for group in groups]
         return bool(fisher_exact(counts, alternative="greater").pvalue < DOUBT)
 
@@ -118,7 +124,7 @@ def residual_evidence(stack: Stack, seen: Tensor, random: np.random.RandomState)
         predicted = torch.empty_like(w)
         for k in range(FOLDS):
             predicted[fold == k] = stack.predict(stack.fit(torch.where(fold == k, 0, w)))[fold == k]
-        error = (stack.base - predicted)[n:][seen].double().square().mean().sqrt()
+        error = (stack.base - predicted)[n:][seen & stack.sample].double().square().mean().sqrt()
         return ResidualEvidence(stack, seen, predicted, max(float(error), LEAST_SCALE))
 
     levels = (1.0, 0.0) if seen.sum() > 1 else (1.0,)  # one trusted row leaves none when its fold is left out
@@ -148,7 +154,12 @@ def stack_rows(parts: Parts, setup: Setup, random: np.random.RandomState, genera
         theta,
         seed=random.randint(2**31),
     )
-    return Stack(lower, base, labelled[: len(parts.weak)], solver, setup, theta, parts.weak.X, trusted)
+    sample = torch.ones(len(y) - len(parts.weak), dtype=torch.bool)
+    if parts.search.sample is not None:
+        sample[: len(parts.search)] = parts.search.sample
+    weights = [part.weight for part in (parts.weak, *parts.trusted) if part.weight is not None]
+    weight = torch.cat(weights).to(base) if weights else None
+    return Stack(lower, base, labelled[: len(parts.weak)], solver, setup, theta, parts.weak.X, trusted, sample, weight)
 
 
 def _joined(parts: list[Rows], setup: Setup) -> Rows:

@@ -64,12 +64,13 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
     source, settings = request.source, {"checkpoint": folder / CHECKPOINT, **request.settings}
     problem = read_problem(source)
     estimator = make_estimator(problem.task, settings, verbose=verbose, random_state=request.seed)
-    problem = replace(problem, notes=(*problem.notes, *_about_certificate(request, problem)))
+    if "certificate" in request.settings and problem.trusted is None:
+        raise ValueError("certificate: takes rows whose labels are right, and none were named; name them by --trusted")
     for note in problem.notes:
         say(note)
     encoder, X = _encoded(request, problem)
     _check_twins(X, problem, source)
-    y, trusted, groups = problem.y, problem.trusted, problem.groups
+    labels = problem.said
     story = _story(request, problem, encoder)
     del problem  # the table is read again when rows are shown: it need not lie in memory while the fit goes on
     pa.default_memory_pool().release_unused()
@@ -77,7 +78,7 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
         if not (folder / REQUEST).exists():
             request.write(folder)
         estimator.set_params(checkpoint=KeptFolder(Path(settings["checkpoint"])))
-        estimator.fit(X, y, trusted=trusted, groups=groups)
+        estimator.fit(X, **labels)
         estimator.set_params(checkpoint=None, verbose=0)  # which were this fit's, and are not the model's
         rows = facts_of_rows(estimator, X)
         chosen = choose_examples(rows)
@@ -101,18 +102,6 @@ def tidy(folder: Path, checkpoint: Path) -> None:
         left.unlink()
     remove_checkpoint(checkpoint)
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-
-
-def _about_certificate(request: Request, problem: Problem) -> Iterator[str]:
-    if "certificate" not in request.settings:
-        return
-    if problem.trusted is None:
-        raise ValueError("certificate: takes rows whose labels are right, and none were named; name them by --trusted")
-    if request.source.checked:
-        yield (
-            "The certificate is about rows like those set aside for it, and --checked rows may be among them. Unless "
-            "you checked a random sample they are harder than others: `safegain certify` on fresh rows says more."
-        )
 
 
 def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarray]:

@@ -56,16 +56,19 @@ def search_from_text(text: str) -> Any:
 
 
 def model_of(text: str) -> Any:
-    from safegain import Linear, Network, Recipe
+    from safegain import Boosting, Forest, KernelMachine, Linear, Network, Recipe
 
     items = _items(text, "model", first="name")
     if "recipe" in items:
         items["recipe"] = _object("recipe", Recipe, _table("recipe", items["recipe"]))
     if "solver" in items:
         items["solver"] = solver_of(items["solver"])
-    known: dict[str, Callable[..., Any]] = {"auto": lambda: "auto", "network": Network, "linear": Linear}
+    if isinstance(items.get("categorical"), list):
+        items["categorical"] = tuple(items["categorical"])
+    families = {"forest": Forest, "boosting": Boosting, "kernel": KernelMachine}
+    known: dict[str, Callable[..., Any]] = {"auto": lambda: "auto", "network": Network, "linear": Linear, **families}
     if items.get("name") == "auto" and len(items) > 1:
-        raise ValueError(f"model: auto takes no settings; write network or linear for it in {text!r}")
+        raise ValueError(f"model: auto takes no settings; name the learner instead in {text!r}")
     return _named("model", known, items)
 
 

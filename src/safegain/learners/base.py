@@ -1,33 +1,114 @@
 """What a learner is: settings of something that can be trained on labels and row weights.
 
 A learner says which rows it takes and for which task it is. A `Differentiable` one can be searched by hypergradients;
-any learner can be trained again on corrected labels.
+a `Family` is trained on a `Target` and stored as plain arrays; any learner can be trained again on corrected labels.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
 
 from safegain.bilevel.models import Model
 from safegain.bilevel.solvers import Solver
 from safegain.data.inputs import Inputs
 from safegain.data.parts import Parts
 from safegain.data.settings import Settings
+from safegain.learners.target import Target
 
 SCALINGS = ("auto", "column", "common", "none")
 ALPHA = 1e-4  # of the L2 penalty alpha/2 |theta|^2
+
+Arrays = dict[str, np.ndarray]
 
 
 class Learner(Settings, ABC):
     takes_sparse: ClassVar[bool] = False
     takes_arrays: ClassVar[bool] = False  # rows of more than one dimension
     takes_anything: ClassVar[bool] = False  # rows as the user has them, frames and texts included
+    takes_gaps: ClassVar[bool] = False  # NaN in rows of numbers
     standardises: ClassVar[bool] = True  # numbers are brought to mean 0 and standard deviation 1 for it
     gives_probabilities: bool = True  # of a classifier
+    takes_weight: bool = True  # row weights, in training
 
     @abstractmethod
     def check_task(self, *, classifies: bool) -> None:
         """A ValueError where the learner is for the other task."""
+
+    @abstractmethod
+    def train(self, X: Any, target: Target, seed: int) -> "Trained":
+        """On rows as the learner takes them; the same result for any number of threads."""
+
+    @abstractmethod
+    def cost(self, n: int, d: int, k: int) -> float:
+        """Seconds that training takes on one core, roughly: n rows, d columns, k classes or 1 for numbers."""
+
+    def variants(self, labels: str) -> "tuple[Learner, ...]":
+        """The learners to try on labels of that kind: with noise in them some settings stand where others do not."""
+        return (self,)
+
+
+class Trained(Protocol):
+    """What training gives: a model of rows as the learner took them."""
+
+    @property
+    def classes_(self) -> np.ndarray: ...
+
+    def predict(self, X: Any) -> np.ndarray: ...
+
+    def predict_proba(self, X: Any) -> np.ndarray: ...
+
+
+class Family(Learner):
+    """A learner that is trained on a target, dense rows of numbers and a seed, and gives a `TrainedFamily`."""
+
+    standardises: ClassVar[bool] = False
+
+    def check_task(self, *, classifies: bool) -> None:
+        return
+
+    @abstractmethod
+    def train(self, X: np.ndarray, target: Target, seed: int) -> "TrainedFamily":
+        """The same result for any number of threads. X: floats  # (n, d)"""
+
+    @abstractmethod
+    def cost(self, n: int, d: int, k: int) -> float:
+        """Seconds that training takes on one core, roughly: n rows, d columns, k classes or 1 for numbers."""
+
+
+class TrainedFamily(ABC):
+    """A trained model that is plain arrays and a few facts, and can be made of them again, bit for bit."""
+
+    classes: np.ndarray | None  # None: numbers
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """As scikit-learn's classifiers call them."""
+        assert self.classes is not None
+        return self.classes
+
+    @abstractmethod
+    def outputs(self, X: np.ndarray) -> np.ndarray:
+        """Class probabilities  # (n, k), or numbers  # (n, 1)"""
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        if self.classes is None:
+            raise AttributeError("a regression has no predict_proba")
+        return self.outputs(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        found = self.outputs(X)
+        return found[:, 0] if self.classes is None else self.classes[found.argmax(axis=1)]
+
+    @abstractmethod
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """Facts that JSON can hold, and arrays; the classes are no part of it."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, facts: dict[str, Any], arrays: Arrays, classes: np.ndarray | None) -> Self:
+        """A ValueError, KeyError or TypeError where they do not fit together: nothing in them is trusted."""
 
 
 class Differentiable(Learner):

@@ -1,6 +1,6 @@
 """Linear models: ridge regression for numbers, logistic or softmax regression for classes."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from safegain.bilevel.models import Linear as LinearModel
 from safegain.bilevel.settling import SOLVERS, is_solver
@@ -9,6 +9,9 @@ from safegain.data.inputs import fit_inputs
 from safegain.data.parts import Parts
 from safegain.data.settings import check, is_number, setting
 from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
+from safegain.learners.target import Target
+from safegain.learners.trained import TrainedModel
+from safegain.learners.training import train_by_solver
 
 
 @setting
@@ -36,6 +39,12 @@ class Linear(Differentiable):
         check(self, "alpha", "be a number of at least 0", is_number(self.alpha) and self.alpha >= 0)
         check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
         check(self, "solver", f"be a solver or one of {', '.join(SOLVERS)}", is_solver(self.solver))
+
+    def train(self, X: Any, target: Target, seed: int) -> TrainedModel:
+        return train_by_solver(self, X, target, seed)
+
+    def cost(self, n: int, d: int, k: int) -> float:
+        return 0.05 + n * d * k * 3e-8 + (n * d**2 * 1e-9 if d <= 1500 else 0.0)
 
     def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
         inputs = fit_inputs(parts.weak.X, model="linear", scaling=self.scaling, ranks=parts.ranks)

@@ -1,6 +1,6 @@
 """Any torch.nn.Module of the user's as a learner."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -11,6 +11,9 @@ from safegain.data.inputs import fit_inputs
 from safegain.data.parts import Parts
 from safegain.data.settings import check, is_number, setting
 from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
+from safegain.learners.target import Target
+from safegain.learners.trained import TrainedModel
+from safegain.learners.training import train_by_solver
 
 
 @setting
@@ -40,6 +43,12 @@ class Module(Differentiable):
         check(self, "alpha", "be a number of at least 0", is_number(self.alpha) and self.alpha >= 0)
         check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
         check(self, "solver", f"be a solver or one of {', '.join(SOLVERS)}", is_solver(self.solver))
+
+    def train(self, X: Any, target: Target, seed: int) -> TrainedModel:
+        return train_by_solver(self, X, target, seed)
+
+    def cost(self, n: int, d: int, k: int) -> float:
+        return 1e-6 * n * sum(each.numel() for each in self.module.parameters()) / 100
 
     def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
         X, ranks, n_outputs = parts.weak.X, parts.ranks, parts.n_classes or 1

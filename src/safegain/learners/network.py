@@ -1,5 +1,7 @@
 """The two-layer network as a learner: trained by the recipe, or by a solver that a search can walk back over."""
 
+from typing import Any
+
 from safegain.bilevel.models import TwoLayer
 from safegain.bilevel.settling import SOLVERS, is_solver
 from safegain.bilevel.solvers import Solver
@@ -7,7 +9,10 @@ from safegain.data.inputs import fit_inputs
 from safegain.data.parts import Parts
 from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
-from safegain.learners.recipe import GAIN, N_HIDDEN, Recipe
+from safegain.learners.recipe import GAIN, N_HIDDEN, RECIPE, Recipe
+from safegain.learners.target import Target
+from safegain.learners.trained import TrainedModel
+from safegain.learners.training import setup_for, train_by_recipe, train_by_solver
 
 SOLVER_HIDDEN = 100  # units where a solver trains the network: hypergradients walk back over every step
 
@@ -49,6 +54,15 @@ class Network(Differentiable):
 
     def by_recipe(self, *, classifies: bool) -> bool:
         return classifies and self.solver is None
+
+    def train(self, X: Any, target: Target, seed: int) -> TrainedModel:
+        if not self.by_recipe(classifies=target.classes is not None):
+            return train_by_solver(self, X, target, seed)
+        return train_by_recipe(setup_for(self, X, target, by_recipe=True), X, target, self.recipe or RECIPE, seed)
+
+    def cost(self, n: int, d: int, k: int) -> float:
+        recipe = self.recipe or RECIPE
+        return recipe.n_steps * recipe.batch_size * (self.n_hidden or N_HIDDEN) * (d + k + 20) * 4e-10
 
     def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
         usual = N_HIDDEN if by_recipe else SOLVER_HIDDEN

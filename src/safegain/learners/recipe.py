@@ -82,6 +82,8 @@ class Material:
     X_held: Tensor
     y_held: Tensor
     n_classes: int
+    weight: Tensor | None = None  # (n,) of the rows, 1 on average; None: all count the same
+    weight_held: Tensor | None = None
 
     @property
     def labelled(self) -> Tensor:
@@ -116,6 +118,13 @@ class Objective(ABC):
         """The network that predicts."""
         return self.network
 
+    def cross_entropy(self, z: Tensor, target: Tensor, rows: Tensor) -> Tensor:
+        """Of logits to classes or distributions, the mean over a batch by the weights of its rows."""
+        weight = self.material.weight
+        if weight is None:
+            return cross_entropy(z, target)
+        return (weight[rows] * cross_entropy(z, target, reduction="none")).mean()
+
     def logits(self, rows: Tensor) -> Tensor:
         """Outputs in training, with dropout."""
         return self.network(self.material.X[rows], self.generator)
@@ -125,7 +134,7 @@ class CrossEntropy(Objective):
     """The labels as they are."""
 
     def loss(self, rows: Tensor, progress: float) -> Tensor:
-        return cross_entropy(self.logits(rows), self.material.y[rows])
+        return self.cross_entropy(self.logits(rows), self.material.y[rows], rows)
 
 
 class Belief(Protocol):
@@ -161,7 +170,8 @@ class OnPosterior(Objective):
         own, p = z.detach().log_softmax(dim=1), belief.log_p[rows].to(z.dtype)
         mixed = torch.where(y[:, None] >= 0, (1 - self.share) * own + self.share * p, p)
         q = posterior(mixed, belief.transition.to(z.dtype), y)
-        return cross_entropy(z, torch.where(self.material.trusted[rows, None], belief.Q[rows].to(z.dtype), q))
+        target = torch.where(self.material.trusted[rows, None], belief.Q[rows].to(z.dtype), q)
+        return self.cross_entropy(z, target, rows)
 
 
 def posterior(log_p: Tensor, transition: Tensor, y: Tensor) -> Tensor:
@@ -214,5 +224,8 @@ def held_out_loss(network: DropoutNetwork, material: Material) -> tuple[float, f
     """Share of mistakes on the held-out rows; log-loss settles ties."""
     with torch.no_grad():
         z = torch.cat([network(part) for part in material.X_held.split(BLOCK_ROWS)])
-    mistakes = (z.argmax(dim=1) != material.y_held).double().mean()
-    return float(mistakes), float(cross_entropy(z, material.y_held))
+    wrong = (z.argmax(dim=1) != material.y_held).double()
+    if (weight := material.weight_held) is None or not weight.any():
+        return float(wrong.mean()), float(cross_entropy(z, material.y_held))
+    losses = cross_entropy(z, material.y_held, reduction="none")
+    return float(torch.dot(weight, wrong)), float(torch.dot(weight, losses.double()))

@@ -13,6 +13,8 @@ from sklearn.utils.validation import has_fit_parameter
 from safegain.data.any_rows import AnyRows
 from safegain.data.settings import check, setting
 from safegain.learners.base import Learner
+from safegain.learners.target import Target
+from safegain.learners.training_set import TrainingSet, from_distributions
 
 
 @setting
@@ -55,6 +57,27 @@ class Wrapped(Learner):
     @property
     def gives_probabilities(self) -> bool:  # type: ignore[override]
         return hasattr(self.estimator, "predict_proba")
+
+    @property
+    def takes_weight(self) -> bool:  # type: ignore[override]
+        return weight_parameter(self.estimator) is not None
+
+    def train(self, X: Any, target: Target, seed: int) -> "TrainedEstimator":
+        """`seed` is of no use: `seeded` has given one to every part that takes it."""
+        rows, weighted = np.arange(len(target)), self.takes_weight
+        if target.classes is None:
+            part = TrainingSet(rows, target.values, target.weight if weighted else None)
+        else:
+            Q = target.values.astype(np.float64)
+            part = from_distributions(rows, Q, target.classes, weighted=weighted and bool((Q.max(axis=1) < 1).any()))
+        weights = part.weights
+        if target.weight is not None:
+            weights = target.weight[part.rows] * (1.0 if weights is None else weights)
+        X = X[part.rows] if isinstance(X, AnyRows) else X
+        return TrainedEstimator(fit_estimator(self.estimator, _plain(X), part.labels, weights), target.classes)
+
+    def cost(self, n: int, d: int, k: int) -> float:
+        return 0.0  # nobody knows, and the user asked for it
 
     def seeded(self, random: np.random.RandomState) -> "Wrapped":
         """A copy in which every random_state=None is a number: all that is trained starts from the same one."""

@@ -13,6 +13,7 @@ from msgspec import to_builtins
 
 from safegain.data.files import written
 from safegain.report import charts
+from safegain.report.checked import checked_rows
 from safegain.report.comparison import comparisons, fell_back, standings
 from safegain.report.history import candidates, walk
 from safegain.report.more_rows import rows_that_would_settle
@@ -63,6 +64,7 @@ def _sections(run: Run) -> dict[str, Any]:
         "walk": steps,
         "walk_chart": charts.walk_chart(steps) if steps else None,
         "candidates": candidates(facts),
+        "checked": checked_rows(facts),
         "fell_back": back,
         "not_judged": judged(facts) if back and not facts.n_suspicious else None,
         "panels": left,

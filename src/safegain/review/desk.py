@@ -108,10 +108,11 @@ class Desk:
     def finish(self) -> dict[str, Any]:
         """Write the checked rows into the run folder; the file, how many, and the command of the next fit."""
         self._refresh()
-        n_rows = finish.write_trusted(self.run, self._ledger.current.values())
+        drawn = self.rows.numbers[self.rows.orders["random"]].tolist()
+        n_rows, n_sample = finish.write_trusted(self.run, self._ledger.current.values(), drawn)
         following = finish.next_fit(self.run)
         command = following.command if following else None
-        return {"file": str(self.run.folder / finish.FILE), "rows": n_rows, "command": command}
+        return {"file": str(self.run.folder / finish.FILE), "rows": n_rows, "sample": n_sample, "command": command}
 
     def refit(self) -> None:
         if any(refit.running for refit in self.refits):

@@ -9,7 +9,9 @@ export async function openFinish(about, unsaved, trying) {
   const { status, answer } = await ask("/api/finish", {});
   if (status !== 200) throw new Error(answer.error);
   $("written").textContent = answer.rows
-    ? `Wrote ${answer.rows} checked row${answer.rows === 1 ? "" : "s"} to ${answer.file}.`
+    ? `Wrote ${answer.rows} checked row${answer.rows === 1 ? "" : "s"} to ${answer.file}. ${answer.sample
+      ? `${answer.sample} of them are a random sample: models are compared on these.`
+      : "None of them are a random sample: they put their own label right, and models are not compared on them."}`
     : "Nothing has been checked yet.";
   if (unsaved) $("written").textContent += ` ${unsaved} not saved yet and left out.`;
   $("next").hidden = answer.command === null || !answer.rows;

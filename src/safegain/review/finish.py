@@ -2,8 +2,9 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,30 @@ import pyarrow.parquet as pq
 from safegain.data.files import written
 from safegain.review.ledger import SETTLED, Decision
 from safegain.runs.folder import REQUEST, Run, RunError, read_json
-from safegain.tables.roles import CHECKED_FILE, CHECKED_ID, ROW
+from safegain.tables.roles import CHECKED_FILE, CHECKED_ID, ROW, SAMPLE
 
 FILE = "trusted.parquet"
+FEWEST = 20  # rows of a random sample; more than suspicion alone would have checked from the top
 # The run may be somebody else's: it must not choose what the next fit overwrites, reads unseen, or keeps to itself.
 DROPPED = ("--out", "--checkpoint", "--workspace", "--config")  # with their values
 SILENCING = re.compile(r"-q+|--quiet|--json")
 
 
-def write_trusted(run: Run, decisions: Iterable[Decision]) -> int:
-    """Write row number, label and id of every row whose label is decided; how many there are."""
-    settled = sorted((d for d in decisions if d.verdict in SETTLED), key=lambda d: d.row)
+def write_trusted(run: Run, decisions: Iterable[Decision], drawn: Sequence[int]) -> tuple[int, int]:
+    """Write every row whose label is decided; how many there are, and how many of them are a random sample.
+
+    `drawn` are the numbers of rows in random order.
+    """
+    decided = {d.row: d for d in decisions if d.verdict != "undo"}
+    settled = [decided[row] for row in sorted(decided) if decided[row].verdict in SETTLED]
+    sample = random_sample(decided, drawn)
     label = run.facts.label or "label"
-    if label in (ROW, CHECKED_FILE):
+    if label in (ROW, SAMPLE, CHECKED_FILE):
         raise RunError(f"{run.folder}: the label's column has a reserved name, {label}; rename it and fit again")
     rows = [d.row for d in settled]
     kind = pa.float64() if run.facts.task == "numbers" else None
     columns = {ROW: pa.array(rows, pa.int64()), label: pa.array([d.label for d in settled], kind)}
+    columns[SAMPLE] = pa.array([row in sample for row in rows], pa.bool_())
     if "id" in run.labels and label != CHECKED_ID:
         ids = pd.Series(run.labels["id"].to_numpy(), run.labels["row"].to_numpy())
         columns[CHECKED_ID] = pa.array(ids.reindex(rows).tolist(), pa.string())
@@ -40,7 +48,19 @@ def write_trusted(run: Run, decisions: Iterable[Decision]) -> int:
         columns[CHECKED_FILE] = pa.array([digests.get(train)] * len(rows), pa.string())
     with written(run.folder / FILE) as beside:
         pq.write_table(pa.table(columns), beside)
-    return len(rows)
+    return len(rows), len(sample)
+
+
+def random_sample(decided: Mapping[int, Decision], drawn: Sequence[int]) -> set[int]:
+    """The rows with a label at the top of the random order, up to the first that nobody has looked at.
+
+    A first part of a random order is a random sample, whichever order its rows were shown in. Without that, rows
+    checked because they are suspicious would lack in what is drawn later, or make up for it. Where few rows are
+    checked so far, they may be suspicious ones that lead the random order by chance: they are none.
+    """
+    top = list(takewhile(lambda row: row in decided, drawn))
+    labelled = {row for row in top if decided[row].verdict in SETTLED}
+    return labelled if len(labelled) >= FEWEST else set()
 
 
 @dataclass(frozen=True)

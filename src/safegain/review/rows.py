@@ -81,7 +81,7 @@ class Rows:
         for name, order in self.orders.items():
             self._ranks[name][order] = np.arange(len(order))
         trusted = run.labels[run.labels["row"].isin(self._near.neighbours)]
-        self._trusted = dict(zip(trusted["row"], self.vocabulary.codes(trusted["given"]), strict=True))
+        self._trusted = dict(zip(trusted["row"], self.vocabulary.codes(trusted["corrected"]), strict=True))
         self._trusted_ids = dict(zip(trusted["row"], trusted["id"], strict=True)) if "id" in trusted else {}
 
     def _searched_texts(self) -> list[str]:

@@ -42,6 +42,7 @@ LABELS: Columns = {
     "set_aside": kinds.is_boolean,
 }
 MAY_LABELS: Columns = {
+    "sample": kinds.is_boolean,
     "id": _text,
     "group": _text,
     "effect": kinds.is_float64,

@@ -12,6 +12,9 @@ gradient.
 
 What y may be has two opinions, the pull and the model's own, and they count alike. With the pull alone, every effect
 would be zero after a fall back, where targets are the labels as given: certain, and never looked into.
+
+A model without parameters to take a step in (trees, an estimator of the user's) has no v. There `effect` is how far
+checking is expected to move the row's own target: zdot is one for every class, the distance half of sum |e_y - pull|.
 """
 
 from dataclasses import dataclass
@@ -24,6 +27,7 @@ import torch
 from torch import Tensor
 
 from safegain.bilevel.losses import CrossEntropy, SquaredError
+from safegain.data.any_rows import AnyRows
 from safegain.data.labels import one_hot
 from safegain.data.ranks import Ranks
 from safegain.estimators.record import Record
@@ -44,6 +48,8 @@ def of_rows(record: Record, rows: Any) -> pd.DataFrame:
     labels, model, reference = record.labels, record.model, record.references[record.reference]
     if rows.shape[0] != len(labels):
         raise ValueError(f"X: has {rows.shape[0]} rows and the fit had {len(labels)}; pass the X of the fit")
+    if not isinstance(model, TrainedModel):
+        return _without_steps(record, rows)
     # Rows set aside for a certificate have no say in which labels are looked at next.
     heard = record.trusted & ~record.set_aside
     steering = trusted_steering(model, rows, labels.numbers, heard, labels.ranks)
@@ -60,6 +66,27 @@ def of_rows(record: Record, rows: Any) -> pd.DataFrame:
             disagrees[here] = _differ(z, reference.outputs(block).double()).numpy()
     effect[record.trusted] = 0.0
     found = pd.DataFrame({"effect": effect, "disagrees": disagrees, "digest": digests(rows)})
+    return found if expected is None else found.assign(expected=expected)
+
+
+def _without_steps(record: Record, rows: Any) -> pd.DataFrame:
+    labels, model, reference = record.labels, record.model, record.references[record.reference]
+    expected = None if labels.classes is not None else np.asarray(model.predict(rows), dtype=float)
+    if expected is None:
+        p, w = torch.from_numpy(np.asarray(model.predict_proba(rows), dtype=float)), torch.from_numpy(record.weight)
+        pull = w[:, None] * torch.from_numpy(record.moved) + (1 - w)[:, None] * p
+        effect = ((pull + p) / 2 * (1 - pull)).sum(dim=1).numpy()
+        disagrees = model.predict(rows) != reference.predict(rows)
+    else:
+        heard = record.trusted & ~record.set_aside
+        deviation = float(np.sqrt(np.mean(np.square(expected - labels.given)[heard])))
+        z, target = torch.from_numpy(expected), torch.from_numpy(record.corrected)
+        effect = effect_on_numbers(z, torch.ones_like(z), torch.from_numpy(record.weight), target, deviation).numpy()
+        disagrees = np.abs(expected - reference.predict(rows)) > 0.5 * labels.scale
+    effect[record.trusted] = 0.0
+    found = pd.DataFrame({"effect": effect, "disagrees": np.asarray(disagrees)})
+    if not isinstance(rows, AnyRows):
+        found["digest"] = digests(rows)
     return found if expected is None else found.assign(expected=expected)
 
 

@@ -70,6 +70,7 @@ class Rows(Struct, frozen=True):
     held_out: Annotated[Count, told("trusted, kept to compare models")]
     set_aside: Annotated[Count, told("trusted, kept for the certificate")]
     unlabelled: Count
+    sample: Annotated[Count | None, told("trusted, and a random sample; null in runs of earlier versions")] = None
 
 
 class Files(Struct, frozen=True):
@@ -122,6 +123,29 @@ class Part(Struct, frozen=True):
     n: Count
     reference: float
     new: float
+
+
+class CheckedClass(Struct, frozen=True):
+    """Checked rows that were given one label."""
+
+    name: Label
+    n: Count
+    wrong: Annotated[Count, told("their right label is another one")]
+
+
+class Checked(Struct, frozen=True):
+    """What the check of labels found, of rows whose label before it is known.
+
+    `n`, `wrong` and `by_class` are about a random sample; `others` and `others_wrong` about rows that were chosen.
+    """
+
+    n: Count
+    wrong: Annotated[Count, told("the right label is another one")]
+    by_class: Annotated[list[CheckedClass] | None, told("by the label as given, most rows first; null for numbers")] = (
+        None
+    )
+    others: Annotated[Count, told("checked rows outside the random sample")] = 0
+    others_wrong: Count = 0
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -182,6 +206,35 @@ class Architecture(Struct, frozen=True, kw_only=True):
     parameters: Annotated[dict[str, list[Whole]] | None, told("of a module: name -> shape")] = None
 
 
+class StoredModel(Struct, frozen=True, kw_only=True):
+    """One trained model. Its arrays in model.safetensors: `model.NAME.ARRAY`, of members `model.NAME.NUMBER.ARRAY`."""
+
+    kind: Annotated[
+        Literal["forest", "boosting", "kernel", "mixture", "estimator", "model"],
+        told("estimator: one of the user's, as skops stores it; model: an `Architecture`, whose theta is `theta.raw`"),
+    ]
+    facts: Annotated[dict[str, Any], told("`n_features`; `reach` and `dtype`; `weights` and `sharpness`; `name`")]
+    members: Annotated[list["StoredModel"] | None, told("of a mixture, at most three")] = None
+
+
+class StoredModels(Struct, frozen=True, kw_only=True):
+    """Models that are no single architecture."""
+
+    handed_back: Annotated[Model, told("which one predicts")]
+    models: Annotated[dict[str, StoredModel], told("the references, and `new` if it was handed back")]
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """A learner in a contest."""
+
+    learner: Annotated[str, told("with its settings")]
+    trained_on: Annotated[str, told("the labels: raw, raw+trusted, trusted or corrected")]
+    loss: Annotated[float, told("on trusted rows that it had not seen")]
+    mistakes: Whole
+    share: Annotated[float, told("of the mixture that won")]
+    seconds: float
+
+
 class Fitted(Struct, frozen=True, kw_only=True):
     """What was learned, apart from the tables and the arrays."""
 
@@ -192,12 +245,17 @@ class Fitted(Struct, frozen=True, kw_only=True):
     label_mean: Annotated[float, told("how numbers were standardised")]
     label_scale: float
     clip: Annotated[float | None, told("the largest error that counts in a certificate of numbers")] = None
+    given_before_check: Annotated[
+        bool, told("of trusted rows the labels table has in `given` what was there before the check")
+    ] = False
     n_iter: Whole
     reference: Reference
-    model: Architecture
+    model: Annotated[Architecture | None, told("null where there are `models`")] = None
+    models: Annotated[StoredModels | None, told("of other kinds than an `Architecture`")] = None
     safeness: dict[str, Any]
     certificate: dict[str, Any] | None = None
     history: list[dict[str, Any]]
+    leaderboard: Annotated[list[Standing], told("how several learners fared, best first")] = []
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -226,5 +284,6 @@ class Facts(Struct, frozen=True, kw_only=True):
     by_class: list[Part] | None = None
     by_group: list[Part] | None = None
     history: list[Record] | None = None
+    checked: Annotated[Checked | None, told("null where labels before a check are not known")] = None
     n_suspicious: Annotated[Count | None, told("weak rows with `suspicion` > 0.5: more likely wrong than right")] = None
     seed: Whole | None = None

@@ -55,8 +55,34 @@ def count_rows(record: Record, ranks: Ranks) -> facts.Rows:
         "held_out": record.held_out,
         "set_aside": record.set_aside,
         "unlabelled": ~record.labels.labelled,
+        "sample": record.sample,
     }
     return facts.Rows(**{name: ranks.count(mask.sum()) for name, mask in masks.items()})
+
+
+def checked_labels(record: Record, ranks: Ranks) -> facts.Checked | None:
+    """How many of the labels as given were wrong; on all ranks."""
+    labels = record.labels
+    if labels.before is None:
+        return None
+    given, right = labels.before, labels.given if labels.codes is None else labels.codes
+    known = record.trusted & (~np.isnan(given) if labels.classes is None else given >= 0)
+    wrong = known & (given != right)
+    sample, others = known & record.sample, known & ~record.sample
+    by_class = None
+    if labels.classes is not None:
+        k, found = len(labels.classes), []
+        masks = (sample, sample & wrong)
+        counts = [np.sum(ranks.gather(np.bincount(given[mask], minlength=k)), axis=0) for mask in masks]
+        for number in np.argsort(-counts[0], kind="stable"):
+            if counts[0][number]:
+                n, n_wrong = (int(count[number]) for count in counts)
+                found.append(facts.CheckedClass(labels.classes.tolist()[number], n, n_wrong))
+        by_class = found
+    n, n_wrong, n_others, others_wrong = (
+        ranks.count(mask.sum()) for mask in (sample, sample & wrong, others, others & wrong)
+    )
+    return facts.Checked(n, n_wrong, by_class, n_others, others_wrong)
 
 
 def compared_models(comparison: pd.DataFrame, reference: str) -> list[facts.ComparedModel]:

@@ -30,6 +30,7 @@ class Learned:
     moved: np.ndarray  # (n, k) distributions, or (n,) shifts
     weight: np.ndarray
     trusted: np.ndarray
+    sample: np.ndarray
     held_out: np.ndarray
     set_aside: np.ndarray
 
@@ -87,9 +88,10 @@ def read_labels(folder: Path, classes: np.ndarray | None, n: int) -> Learned:
     found: list[dict[str, np.ndarray]] = []
     files = label_files(folder)
     for path in files:
-        with opened_parquet(path, must, {}) as file:
+        with opened_parquet(path, must, {"sample": columns.MAY_LABELS["sample"]}) as file:
+            names = [*must, *(["sample"] if "sample" in file.schema_arrow.names else [])]
             for number in range(file.num_row_groups):
-                found.append(_group(file.read_row_group(number, columns=list(must)), path, classes, moved))
+                found.append(_group(file.read_row_group(number, columns=names), path, classes, moved))
     if sum(len(part["weight"]) for part in found) != n:
         raise RunError(f"{files[0]}: has other rows than the {n} of run.json; fit again")
     whole = {name: np.concatenate([part.pop(name) for part in found]) for name in list(found[0])}
@@ -124,20 +126,20 @@ def _parts(record: Record, facts: pd.DataFrame, first_row: int, ids: Any, groups
 
     for here in _blocks(len(labels)):
         suspicion, other = facts["suspicion"].to_numpy()[here], _looked_into(record, here)[1]
-        known = labels.labelled[here]
+        given = record.given[here]
         rows: dict[str, Any] = {"row": np.arange(first_row + here.start, first_row + here.stop)}
         if ids is not None:
             rows["id"] = _texts(ids[here])
         if values is None:
-            rows["given"] = pa.array(labels.given[here], pa.float64(), mask=~known)
+            rows["given"] = pa.array(given, pa.float64(), mask=np.isnan(given))
         else:
-            rows["given"] = values.take(pa.array(labels.numbers[here], mask=~known))
-        rows["corrected"] = named(record.corrected[here], np.zeros(len(known), bool))
+            rows["given"] = values.take(pa.array(given, mask=given < 0))
+        rows["corrected"] = named(record.corrected[here], np.zeros(len(given), bool))
         suggested = facts["expected"].to_numpy()[here] if "expected" in facts else other.suggested
         rows["suggested"] = named(suggested, suspicion == 0)
         rows["confidence"], rows["weight"] = facts["confidence"].to_numpy()[here], record.weight[here]
         rows["suspicion"] = suspicion
-        for name in ("trusted", "held_out", "set_aside"):
+        for name in ("trusted", "sample", "held_out", "set_aside"):
             rows[name] = getattr(record, name)[here]
         if groups is not None:
             rows["group"] = _texts(groups[here])
@@ -169,6 +171,8 @@ def _group(part: pa.Table, path: Path, classes: np.ndarray | None, moved: str) -
         return part.column(name).to_numpy()
 
     arrays = {name: flat(name) for name in ("weight", "trusted", "held_out", "set_aside")}
+    # Runs of earlier versions do not have it: all trusted rows were taken for a random sample.
+    arrays["sample"] = flat("sample") if "sample" in part.schema.names else arrays["trusted"]
     if classes is None:
         if not all(pa.types.is_float64(part.schema.field(name).type) for name in ("given", "corrected")):
             raise bad("given or corrected")

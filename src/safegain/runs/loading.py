@@ -10,19 +10,24 @@ import numpy as np
 import pandas as pd
 import torch
 from safetensors import safe_open
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from safegain.certificates.certificate import Certificate
 from safegain.data.labels import Labels
 from safegain.estimators import PGSClassifier, PGSRegressor
 from safegain.estimators.record import Record
-from safegain.runs.facts import MODELS, Encoder, Estimator, Fitted
+from safegain.learners.wrapped import TrainedEstimator
+from safegain.runs.estimator_state import NoEstimator
+from safegain.runs.facts import MODELS, Architecture, Encoder, Estimator, Fitted
 from safegain.runs.folder import FACTS, MODEL, Run, RunError, open_run
 from safegain.runs.guard import distrusting
 from safegain.runs.label_table import Learned, read_labels
 from safegain.runs.model_state import Arrays, ModuleNeeded, models_from_state
 from safegain.runs.objects import from_json
+from safegain.runs.stored_models import read_models
 from safegain.search.contest import SafenessReport
+from safegain.search.outcome import Standing
 
 ESTIMATORS = {"classes": PGSClassifier, "numbers": PGSRegressor}
 LONGEST_TEXT = 1024  # characters of NumPy's texts, which take them in every row
@@ -41,7 +46,7 @@ def load(folder: str | PathLike, module: torch.nn.Module | None = None) -> Any:
         arrays = _arrays(path)
         try:
             estimator = _estimator(run, arrays, module)
-        except ModuleNeeded as error:
+        except (ModuleNeeded, NoEstimator) as error:
             raise RunError(f"{run.folder}: {error}") from None
         encoder = None
         if run.facts.encoder is not None:
@@ -69,15 +74,16 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
     if stored is None or run.facts.rows is None or stored.name != ESTIMATORS[task].__name__:
         raise ValueError(f"there are no rows, or the estimator is no {ESTIMATORS[task].__name__}")
     fitted = msgspec.convert(stored.fitted, Fitted)
-    parameters = _parameters(stored, fitted.model.kind, module)
     classes = None if task == "numbers" else _labels_array(run.facts.classes or [], str(fitted.class_dtype))
     learned = read_labels(run.folder, classes, run.facts.rows.all)
     labels = _labels(learned, classes, fitted)
-    model, references = models_from_state(fitted.model, arrays, labels, module)
+    model, references = _models(fitted, arrays, labels, module)
+    parameters = _parameters(stored, fitted.model, model, module)
     _check_columns(fitted)
     record = Record(
         labels=labels,
         trusted=learned.trusted,
+        sample=learned.sample,
         held_out=learned.held_out,
         set_aside=learned.set_aside,
         weight=learned.weight,
@@ -91,6 +97,7 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
         comparison=_comparison(arrays, classifies=classes is not None),
         history=from_json(fitted.history),
         n_iter=fitted.n_iter,
+        leaderboard=[Standing(**msgspec.to_builtins(each)) for each in fitted.leaderboard],
         clip=fitted.clip,
     )
     estimator = ESTIMATORS[task](**parameters)
@@ -105,17 +112,32 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
 def _check_columns(fitted: Fitted) -> None:
     """A module of the user's says nothing of the rows that it takes."""
     n, names, model = fitted.n_features_in, fitted.feature_names_in, fitted.model
-    if model.kind != "module" and model.sizes[0] - model.linear != n:
+    if model is not None and model.kind != "module" and model.sizes[0] - model.linear != n:
         raise ValueError(f"n_features_in is {n}, and the model takes {model.sizes[0] - model.linear} columns")
     if names is not None and len(names) != n:
         raise ValueError(f"n_features_in is {n}, and {len(names)} columns have names")
 
 
-def _parameters(stored: Estimator, kind: str, module: torch.nn.Module | None) -> dict[str, Any]:
+def _models(
+    fitted: Fitted, arrays: Arrays, labels: Labels, module: torch.nn.Module | None
+) -> tuple[Any, dict[str, Any]]:
+    if (fitted.model is None) == (fitted.models is None):
+        raise ValueError("there is no model, or one of two kinds")
+    if fitted.models is not None:
+        return read_models(fitted.models, arrays, labels, fitted.n_features_in, module)
+    assert fitted.model is not None
+    return models_from_state(fitted.model, arrays, labels, module)
+
+
+def _parameters(
+    stored: Estimator, architecture: Architecture | None, model: Any, module: torch.nn.Module | None
+) -> dict[str, Any]:
     """Those that this version knows; what was not stored has its default."""
     known = ESTIMATORS["classes"]().get_params().keys() - set(stored.not_stored)
     parameters = {name: from_json(value) for name, value in stored.parameters.items() if name in known}
-    if kind == "module":
+    if isinstance(model, TrainedEstimator):
+        parameters["model"] = clone(model.estimator)
+    if architecture is not None and architecture.kind == "module":
         return parameters | {"model": module or "auto"}
     if module is not None:
         raise ModuleNeeded("module: the model of this run is none of your own; leave it out")
@@ -130,16 +152,21 @@ def _made(found: dict[str, Any], kind: type) -> Any:
 
 
 def _labels(learned: Learned, classes: np.ndarray | None, fitted: Fitted) -> Labels:
+    """Of a checked row the table has what was given; what is right is its corrected label."""
     mean, scale = fitted.label_mean, fitted.label_scale
-    if learned.codes is None or classes is None:
-        assert learned.given is not None
-        return Labels(learned.given, None, ~np.isnan(learned.given), None, mean, scale)
-    labelled = learned.codes >= 0
+    before = learned.given if classes is None else learned.codes
+    assert before is not None
+    codes = np.where(learned.trusted, learned.corrected, before) if fitted.given_before_check else before
+    if not fitted.given_before_check:
+        before = None
+    if classes is None:
+        return Labels(codes, None, ~np.isnan(codes), None, mean, scale, before=before)
+    labelled = codes >= 0
     dtype = _dtype(fitted.label_dtype, classes.tolist())
     # What a missing label is in an array of its type: -1 among whole numbers, else NaN or None.
     given = np.full(len(labelled), {"i": -1, "f": np.nan, "O": None}.get(dtype.kind, 0), dtype=dtype)
-    given[labelled] = classes.astype(dtype)[learned.codes[labelled]]
-    return Labels(given, learned.codes, labelled, classes, mean, scale)
+    given[labelled] = classes.astype(dtype)[codes[labelled]]
+    return Labels(given, codes, labelled, classes, mean, scale, before=before)
 
 
 def _labels_array(values: list[Any], dtype: str) -> np.ndarray:

@@ -22,9 +22,13 @@ from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSPr
 from safegain.certificates.certificate import Certificate, Entry
 from safegain.certificates.claims import Claims
 from safegain.data.settings import Settings
+from safegain.learners.boosting import Boosting
+from safegain.learners.forest import Forest
+from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.linear import Linear
 from safegain.learners.network import Network
 from safegain.learners.recipe import Recipe
+from safegain.learners.several import Several
 from safegain.search.auto import Auto
 from safegain.search.contest import SafenessReport, SetMargin
 from safegain.search.free import Free
@@ -37,6 +41,7 @@ LISTED: dict[str, Any] = {
         *(Cholesky, ConjugateGradient, Neumann, Unrolled),
         *(ClosedForm, Newton, Descent, GradientDescent, Momentum, RMSProp, Adam),
         *(Auto, Free, Structured, Network, Linear, Recipe, Claims),
+        *(Forest, Boosting, KernelMachine, Several),
         *(SafenessReport, SetMargin, Certificate, Entry),
     )
 }

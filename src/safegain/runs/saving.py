@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,16 @@ from safegain.data.kinds import Kind
 from safegain.data.ranks import ALONE, Ranks
 from safegain.estimators.record import Record
 from safegain.estimators.rows import rows_of
+from safegain.learners.trained import TrainedModel
 from safegain.learners.wrapped import TrainedEstimator
 from safegain.runs import effect, facts, findings
 from safegain.runs.doubt import suspicion_of_numbers
+from safegain.runs.estimator_state import NoEstimator, estimator_to_bytes
 from safegain.runs.folder import DOUBTFUL, EXAMPLES, FACTS, MODEL, NEIGHBOURS, PART, REQUEST, RunError
 from safegain.runs.label_table import suspected, write_labels
 from safegain.runs.model_state import Arrays, models_to_state
 from safegain.runs.objects import parameters_to_json, to_json
+from safegain.runs.stored_models import stored_models
 from safegain.search.references import NEW
 
 
@@ -50,11 +53,12 @@ def record_of(estimator: Any) -> Record:
     """What its fit found, if a folder can hold the model."""
     check_is_fitted(estimator)
     record: Record = estimator.record_
-    if isinstance(record.model, TrainedEstimator):
-        raise RunError(
-            f"model: {type(record.model.estimator).__name__} is an estimator of your own, and storing one takes "
-            "pickle, which executes what it reads; store `model_.estimator` yourself"
-        )
+    for model in (record.model, *record.references.values()):
+        if isinstance(model, TrainedEstimator):
+            try:
+                estimator_to_bytes(model.estimator)
+            except NoEstimator as error:
+                raise RunError(str(error)) from None
     return record
 
 
@@ -175,6 +179,7 @@ def _facts(
         models=findings.compared_models(comparison, reference),
         margins=findings.margins(record.safeness),
         history=findings.steps(record.history),
+        checked=findings.checked_labels(record, ranks),
         n_suspicious=ranks.count((rows["suspicion"] > DOUBTFUL).sum()),
         by_class=by_part(None if labels.classes is None else labels.values),
         by_group=by_part(story.groups),
@@ -186,7 +191,11 @@ def _estimator(estimator: Any, record: Record) -> tuple[facts.Estimator, Arrays]
     """What `load` makes the estimator of."""
     labels, comparison = record.labels, record.comparison
     parameters, lost = parameters_to_json(estimator.get_params(deep=False))
-    model, arrays = models_to_state(record.model, record.references)
+    model = models = None
+    if all(isinstance(each, TrainedModel) for each in (record.model, *record.references.values())):
+        model, arrays = models_to_state(record.model, record.references)
+    else:
+        models, arrays = stored_models(record.model, record.references)
     arrays["comparison.row"] = comparison["row"].to_numpy(np.int64)
     arrays["comparison.model"] = comparison["model"].map(facts.MODELS.index).to_numpy(np.uint8)
     arrays["comparison.loss"] = comparison["loss"].to_numpy()
@@ -202,12 +211,15 @@ def _estimator(estimator: Any, record: Record) -> tuple[facts.Estimator, Arrays]
         label_mean=float(labels.mean),
         label_scale=float(labels.scale),
         clip=record.clip,
+        given_before_check=labels.before is not None,
         n_iter=int(record.n_iter),
         reference=reference,
         model=model,
+        models=models,
         safeness=to_json(record.safeness),
         certificate=to_json(record.certificate),
         history=to_json(record.history),
+        leaderboard=[facts.Standing(**asdict(each)) for each in record.leaderboard],
     )
     return facts.Estimator(type(estimator).__name__, parameters, lost, msgspec.to_builtins(fitted)), arrays
 

@@ -2,12 +2,16 @@
 
 from typing import ClassVar
 
+from safegain.data.parts import Masks
 from safegain.data.settings import check, is_share, setting
-from safegain.evidence.kernel import many_rows
 from safegain.learners.base import Differentiable, Learner
+from safegain.learners.kernel import many_rows
+from safegain.learners.several import Several
 from safegain.search.base import Search
 from safegain.search.outcome import Outcome
 from safegain.search.problem import Problem
+
+MEASURES = {"log-loss": "log-loss", "balanced": "balanced log-loss"}
 
 
 @setting
@@ -21,14 +25,17 @@ class Auto(Search):
     ----------
     held_out : share of the trusted rows kept to compare models on. With fewer than 20 on either side there is no
         contest, and the reference is handed back. Linear models of numbers are cross-validated on all of them instead.
+    measure : what ranks models of classes: "log-loss", or "balanced", in which each class counts the same as a whole
     """
 
     held_out: float = 0.5
+    measure: str = "log-loss"
 
     name: ClassVar[str] = "auto"
 
     def __post_init__(self) -> None:
         check(self, "held_out", "be a share of at least 0 and below 1", is_share(self.held_out))
+        check(self, "measure", f"be one of {', '.join(MEASURES)}", self.measure in MEASURES)
 
     def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int) -> None:
         if n_processes > 1:
@@ -37,12 +44,24 @@ class Auto(Search):
                 "use search='free' in all of them, or fit outside of the group"
             )
 
+    def masks(self, masks: Masks) -> Masks:
+        return masks
+
     def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
         if not isinstance(learner, Differentiable):
             return False
         return many_rows(n) and (learner.linear or learner.by_recipe(classifies=classifies))
 
     def run(self, problem: Problem) -> Outcome:
+        if isinstance(problem.learner, Several):
+            from safegain.search.contest_road import contest_road
+
+            return contest_road(problem, MEASURES[self.measure])
+        if self.measure != "log-loss":
+            raise ValueError(
+                f"Auto: measure={self.measure!r} ranks the models of a list, and there is one; give a list, or "
+                "model='best'"
+            )
         # Each road is imported when it is taken: together they are most of the package.
         if problem.parts.classes is None and isinstance(problem.learner, Differentiable):
             from safegain.search.curve_road import curve_road

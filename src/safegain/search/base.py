@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from safegain.data.inputs import Rows
+from safegain.data.parts import Masks
 from safegain.data.rows import RowSource
 from safegain.data.settings import Settings
 from safegain.data.storage import Storage
@@ -32,6 +33,17 @@ class Search(Settings, ABC):
                 "array of floats"
             )
         return rows
+
+    @abstractmethod
+    def masks(self, masks: Masks) -> Masks:
+        """The rows as the search has them: the parts of its problem are made of these."""
+
+    def check_weight(self, learner: Learner) -> None:
+        """A ValueError where the search, or the learner in it, can do nothing with row weights of the user's."""
+        if not learner.takes_weight:
+            raise ValueError(
+                "sample_weight: the fit of your estimator takes no sample_weight; leave it out, or give another model"
+            )
 
     @abstractmethod
     def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:

@@ -20,6 +20,7 @@ class Score:
 
     losses: Tensor  # (m,) log-losses at the best temperature, or squared errors
     wrong: Tensor  # (m,) bool
+    weight: Tensor | None = None  # (m,) of the user's; None: all count the same
 
     @classmethod
     def of_logits(cls, z: Tensor, y: Tensor) -> "Score":
@@ -27,7 +28,7 @@ class Score:
 
     @property
     def loss(self) -> float:
-        return float(self.losses.mean())
+        return self._mean(self.losses)[0]
 
     @property
     def mistakes(self) -> int:
@@ -40,16 +41,25 @@ class Score:
         is the best of three on these very rows, so that it looks better than it is: docs/decisions/0008.
         """
         return all(
-            float(more.mean()) <= CHANCE * float(more.std()) / len(more) ** 0.5
-            for more in (other.losses - self.losses, other.wrong.double() - self.wrong.double())
+            mean <= CHANCE * error
+            for mean, error in map(self._mean, (other.losses - self.losses, other.wrong.double() - self.wrong.double()))
         )
 
+    def _mean(self, values: Tensor) -> tuple[float, float]:
+        """And its standard error."""
+        n, weight = len(values), self.weight
+        if weight is None or not weight.any():
+            return float(values.mean()), float(values.std()) / n**0.5
+        share = weight / weight.sum()
+        mean = torch.dot(share, values.double())
+        off = (share * (values - mean)).square().sum()
+        return float(mean), float((off * n / max(n - 1, 1)).sqrt())
 
-def calibrated_log_losses(z: Tensor, y: Tensor) -> Tensor:
-    """Log-loss of each row's logits at the best temperature: min over s > 0 of the mean of logsumexp(s z) - s z_y.
 
-    It compares what models know and not how sure they are of it. The mean is convex in s, so its derivative, the mean
-    of E_p[z] - z_y, is bisected.
+def best_sharpness(z: Tensor, y: Tensor) -> float:
+    """The s > 0 with the least mean of logsumexp(s z) - s z_y, the log-loss of logits s z.
+
+    The mean is convex in s, so its derivative, the mean of E_p[z] - z_y, is bisected.
     """
     z = z.double()
     hit = z.gather(1, y[:, None])[:, 0]
@@ -58,7 +68,12 @@ def calibrated_log_losses(z: Tensor, y: Tensor) -> Tensor:
         middle = (low + high) / 2
         slope = ((torch.softmax(math.exp(middle) * z, dim=1) * z).sum(dim=1) - hit).mean()
         low, high = (low, middle) if slope > 0 else (middle, high)
-    return _log_losses(math.exp((low + high) / 2) * z, y)
+    return math.exp((low + high) / 2)
+
+
+def calibrated_log_losses(z: Tensor, y: Tensor) -> Tensor:
+    """Log-loss of each row's logits at the best temperature: it compares what models know, not how sure they are."""
+    return _log_losses(best_sharpness(z, y) * z.double(), y)
 
 
 def calibrated_log_loss(z: Tensor, y: Tensor) -> float:

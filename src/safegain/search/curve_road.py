@@ -25,7 +25,6 @@ from safegain.bilevel.problem import Bilevel
 from safegain.bilevel.safeness import Requirement
 from safegain.bilevel.search_space import Point
 from safegain.bilevel.selection import Candidate, Selection, Standing
-from safegain.bilevel.solvers import Solver
 from safegain.bilevel.upper import UpperLevel
 from safegain.data.checkpoint import Kept
 from safegain.data.parts import Parts
@@ -36,7 +35,7 @@ from safegain.search.contest import SafenessReport, SetMargin, better, fell_back
 from safegain.search.judges import judges
 from safegain.search.outcome import Choice, Comparison, Outcome
 from safegain.search.problem import Problem
-from safegain.search.references import BEST, NEW, REFERENCES
+from safegain.search.references import BEST, NEW, REFERENCES, SAFE_CHOICE
 from safegain.search.residual_space import Curve, OnCurve, ResidualCurve
 from safegain.search.trainers import trained_model
 
@@ -54,6 +53,7 @@ STARTS = tuple(
         Curve(level=1.0, wariness=1.0),
     )
 )
+LEAST_SAMPLE = 2  # trusted rows, to learn from one and compare on another
 LEAST_WEIGHT = 0.1  # of all weak rows together, as a share of their number
 STEPS, RATE = 5, 0.02  # a longer search fits the judging rows: docs/decisions/0007
 
@@ -76,8 +76,10 @@ def curve_road(problem: Problem) -> Outcome:
         upper = judges(parts, setup.model, setup.inputs, problem.safeness, random)
     generator = torch.Generator().manual_seed(random.randint(2**31))
     stack = stack_rows(parts, setup, random, generator)
+    if int(stack.sample.sum()) < LEAST_SAMPLE:
+        return _too_few(problem, stack)
     engine = make_engine("auto", setup.model, stack.solver)
-    folds = _comparison_folds(parts, stack.solver, random)
+    folds = _comparison_folds(parts, stack, random)
     stages = Stages(len(folds) + len(LATER_STAGES), random, generator, problem.checkpoint, problem.watch)
     losses, curves, history = _cross_validated(stack, engine, folds, stages)
     everyone = torch.ones(stack.n_trusted, dtype=torch.bool)
@@ -85,7 +87,9 @@ def curve_road(problem: Problem) -> Outcome:
         kept = stages.keep("evidence", Kept(residual_evidence(stack, everyone, random).tensors))
     evidence, parameters = ResidualEvidence.from_tensors(stack, everyone, kept.tensors), torch.stack(curves).mean(dim=0)
     doubted = evidence.doubts_labels
-    standings, best_name = _standings(losses, folds, len(REFERENCES) if doubted else REFERENCES.index("trusted"))
+    n_rivals = len(REFERENCES) if doubted else REFERENCES.index("trusted")
+    weight = None if stack.weight is None else stack.weight[stack.n_weak :].double()
+    standings, best_name = _standings(losses, folds, n_rivals, weight)
     if not np.isfinite(standings["raw"]):
         found = f"its loss on trusted rows is {standings['raw']}"
         raise ValueError(
@@ -121,6 +125,19 @@ def curve_road(problem: Problem) -> Outcome:
     return outcome.fallen_back(unsafe) if (unsafe := worse_on(margins)) else outcome
 
 
+def _too_few(problem: Problem, stack: Stack) -> Outcome:
+    """A reference, without anything to compare it on."""
+    parts, n = problem.parts, int(stack.sample.sum())
+    references = _references(stack, torch.ones_like(stack.sample))
+    name = SAFE_CHOICE if problem.reference == BEST else problem.reference
+    base = torch.where(stack.labelled, stack.base[: stack.n_weak], stack.predict(references[name])[: stack.n_weak])
+    models = {each: trained_model(stack.setup, theta, parts) for each, theta in references.items()}
+    kept = Choice.of_point(models[name], Point(torch.ones_like(base), torch.zeros_like(base)), parts, base)
+    reason = f"{n} trusted rows of a random sample are too few to compare models on"
+    report = SafenessReport(True, None, (), fell_back(reason, name))
+    return Outcome(kept, kept, name, models, report, Comparison(torch.empty(0, dtype=torch.int64), {}))
+
+
 def curve_space(evidence: ResidualEvidence, origin: Tensor, trusted: Tensor | None = None) -> ResidualCurve:
     """Over the weak rows and the trusted rows of these numbers, or all of them."""
     n, residual = evidence.stack.n_weak, evidence.residual
@@ -131,9 +148,11 @@ def curve_space(evidence: ResidualEvidence, origin: Tensor, trusted: Tensor | No
 def _search(evidence: ResidualEvidence, engine: Engine, random: np.random.RandomState) -> tuple[Tensor, list[Record]]:
     """From the best of the starts, with either half of the seen trusted rows as judges: the mean of the two curves."""
     stack = evidence.stack
-    seen = random.permutation(evidence.seen.nonzero()[:, 0].numpy())
+    seen = random.permutation((evidence.seen & stack.sample).nonzero()[:, 0].numpy())
+    others = (evidence.seen & ~stack.sample).nonzero()[:, 0]
     halves = [torch.from_numpy(half) for half in np.array_split(seen, 2)]
-    contests = [_Contest(evidence, *pair) for pair in (halves, halves[::-1]) if len(pair[0])]
+    pairs = [pair for pair in (halves, halves[::-1]) if len(pair[0])]
+    contests = [_Contest(evidence, judging, torch.cat([training, others])) for judging, training in pairs]
     origin = min(STARTS, key=lambda start: sum(float(contest.candidate(start).losses.sum()) for contest in contests))
     curves, records = [], []
     for contest in contests:
@@ -215,16 +234,24 @@ def _fold(stack: Stack, engine: Engine, unseen: Tensor, random: np.random.Random
     return Kept({"losses": torch.stack(errors).square(), "curve": parameters}, {"history": records})
 
 
-def _standings(losses: Tensor, folds: list[Tensor], n: int) -> tuple[dict[str, float], str]:
+def _standings(
+    losses: Tensor, folds: list[Tensor], n: int, weight: Tensor | None = None
+) -> tuple[dict[str, float], str]:
     """Mean losses, and the best of the first n references on all folds; "best" stands as chosen on the other folds."""
     compared = torch.stack(folds).any(dim=0)
-    means = losses[:, compared].mean(dim=1)
+
+    def mean(of: Tensor, rows: Tensor) -> Tensor:
+        if weight is None or not weight[rows].any():
+            return of[..., rows].mean(dim=-1)
+        return of[..., rows] @ (weight[rows] / weight[rows].sum())
+
+    means = mean(losses, compared)
     honest = losses[0].clone()
     for fold in folds:
         others = compared & ~fold if len(folds) > 1 else fold
-        honest[fold] = losses[int(losses[:n, others].mean(dim=1).argmin()), fold]
+        honest[fold] = losses[int(mean(losses[:n], others).argmin()), fold]
     standings = dict(zip((*REFERENCES, NEW), means.tolist(), strict=True))
-    return standings | {BEST: float(honest[compared].mean())}, REFERENCES[int(means[:n].argmin())]
+    return standings | {BEST: float(mean(honest, compared))}, REFERENCES[int(means[:n].argmin())]
 
 
 def _report(
@@ -240,12 +267,12 @@ def _report(
     return SafenessReport(True, None, sets, fell_back(reason, reference))
 
 
-def _comparison_folds(parts: Parts, solver: Solver, random: np.random.RandomState) -> list[Tensor]:
-    """Masks over the trusted rows: every row in one fold, or one fold only where a fit is a descent."""
-    n_held_out = parts.n_held_out
-    n = len(parts.search) + n_held_out
+def _comparison_folds(parts: Parts, stack: Stack, random: np.random.RandomState) -> list[Tensor]:
+    """Masks over the trusted rows: every row of the sample in one fold, or one fold only where a fit is a descent."""
+    n, n_held_out, solver = int(stack.sample.sum()), parts.n_held_out, stack.solver
     if n_held_out and not solver.warm:
-        return [torch.arange(n) >= n - n_held_out]
+        return [torch.arange(stack.n_trusted) >= stack.n_trusted - n_held_out]
     k = min(FOLDS, n) if solver.warm else 2
-    fold = torch.from_numpy(random.permutation(n) % k)
+    fold = torch.full((stack.n_trusted,), -1)
+    fold[stack.sample] = torch.from_numpy(random.permutation(n) % k)
     return [fold == number for number in range(k if solver.warm else 1)]

@@ -1,4 +1,4 @@
-"""How the default road trains an estimator of the user's, and how it judges one."""
+"""How the default road trains an estimator of the user's, and how it judges what predicts by itself."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,55 +7,65 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.data.any_rows import AnyRows
 from safegain.data.parts import Parts
 from safegain.data.stages import Stages
 from safegain.learners.training_set import TrainingSet, from_distributions
-from safegain.learners.wrapped import TrainedEstimator, Wrapped, fit_estimator, weight_parameter
+from safegain.learners.wrapped import TrainedEstimator, fit_estimator, weight_parameter
 from safegain.search.contest import Score
+from safegain.search.predictions import Predictions, RowsAsTheyAre
 from safegain.search.trainers import Trained, Trainer, Training
-
-SMOOTHING = 0.01  # of class probabilities before their logarithm: trees may give 0 to the class that it is
-
-
-class EstimatorOutputs:
-    """The `outputs` of a fitted estimator: logits of smoothed probabilities, or standardised numbers."""
-
-    def __init__(self, parts: Parts) -> None:
-        self.classes, self.mean, self.unit = parts.classes, parts.mean, parts.unit
-
-    def outputs(self, trained: TrainedEstimator, X: AnyRows) -> Tensor:
-        if self.classes is None:
-            numbers = (np.asarray(trained.predict(X), dtype=float) - self.mean) / self.unit
-            return torch.from_numpy(numbers)[:, None]
-        P = trained.predict_proba(X)
-        return torch.from_numpy(np.log((1 - SMOOTHING) * P + SMOOTHING / P.shape[1]))
-
-
-class RowsAsTheyAre:
-    """A RowMaker that makes nothing; columns of views need rows of numbers (judges.py)."""
-
-    def rows(self, X: AnyRows) -> AnyRows:
-        return X
 
 
 @dataclass(frozen=True)
-class EstimatorTrainer(Trainer):
-    learner: Wrapped
-    X: AnyRows
+class PredictorTrainer(Trainer):
+    """Trains what predicts rows as it was trained on them, by `predict` and `predict_proba`."""
+
+    learner: Any
+    X: Any  # all rows; X[numbers] are some
     labels: np.ndarray  # (n,) as the user writes them
     parts: Parts
-    inputs: RowsAsTheyAre = field(default_factory=RowsAsTheyAre)
 
     @property
-    def model(self) -> EstimatorOutputs:
-        return EstimatorOutputs(self.parts)
+    def model(self) -> Predictions:
+        return Predictions(self.parts)
 
     @property
     def measure(self) -> str:  # type: ignore[override]
         if self.parts.classes is None:
             return "mean squared error"
         return "log-loss" if self.learner.gives_probabilities else "share of mistakes"
+
+    def handed_over(self, trained: Any, rows: Tensor) -> Any:
+        return self.on_labels(rows, rows[:0])
+
+    def outputs(self, trained: Any, rows: Tensor) -> Tensor:
+        return self.model.outputs(trained, self.X[rows.numpy()])
+
+    def predictor(self, trained: Any) -> Any:
+        return trained
+
+    def score(self, trained: Any, rows: Tensor, y: Tensor) -> Score:
+        """Log-loss where there are probabilities, else mistakes; for numbers squared errors, in the user's units."""
+        X, given = self.X[rows.numpy()], self.labels[rows.numpy()]
+        said = trained.predict(X)
+        if self.parts.classes is None:
+            squared = torch.from_numpy(np.square(np.asarray(said, dtype=float) - given))
+            return Score(squared, torch.zeros(len(rows), dtype=torch.bool))
+        wrong = torch.from_numpy(np.asarray(said != given))
+        if not self.learner.gives_probabilities:
+            return Score(wrong.double(), wrong)
+        return Score(Score.of_logits(self.outputs(trained, rows), y).losses, wrong)
+
+    def stage(self, stages: Stages, name: str, training: Training) -> Trained:
+        """No checkpoint holds it: a run that goes on trains it again, from the same seed."""
+        stages.begin(name)
+        return training()
+
+
+@dataclass(frozen=True)
+class EstimatorTrainer(PredictorTrainer):
+    weight: np.ndarray | None = None  # (n,) of the user's
+    inputs: RowsAsTheyAre = field(default_factory=RowsAsTheyAre)
 
     def references(self, rivals: tuple[str, ...]) -> tuple[str, ...]:
         """The rivals alone; trusted rows of one class cannot be trained on by themselves."""
@@ -78,32 +88,9 @@ class EstimatorTrainer(Trainer):
         Q = evidence.Q[rows].double().numpy()
         return self._trained(from_distributions(numbers, Q, classes, weighted=weighted))
 
-    def handed_over(self, trained: TrainedEstimator, rows: Tensor) -> TrainedEstimator:
-        return self.on_labels(rows, rows[:0])
-
     def _trained(self, part: TrainingSet) -> TrainedEstimator:
-        fitted = fit_estimator(self.learner.estimator, self.X.taken(part.rows), part.labels, part.weights)
+        weights = part.weights
+        if self.weight is not None:
+            weights = self.weight[part.rows] * (1 if weights is None else weights)
+        fitted = fit_estimator(self.learner.estimator, self.X.taken(part.rows), part.labels, weights)
         return TrainedEstimator(fitted, self.parts.classes)
-
-    def outputs(self, trained: TrainedEstimator, rows: Tensor) -> Tensor:
-        return self.model.outputs(trained, self.X[rows.numpy()])
-
-    def predictor(self, trained: TrainedEstimator) -> TrainedEstimator:
-        return trained
-
-    def score(self, trained: TrainedEstimator, rows: Tensor, y: Tensor) -> Score:
-        """Log-loss where there are probabilities, else mistakes; for numbers squared errors, in the user's units."""
-        X, given = self.X[rows.numpy()], self.labels[rows.numpy()]
-        said = trained.predict(X)
-        if self.parts.classes is None:
-            squared = torch.from_numpy(np.square(np.asarray(said, dtype=float) - given))
-            return Score(squared, torch.zeros(len(rows), dtype=torch.bool))
-        wrong = torch.from_numpy(np.asarray(said != given))
-        if not trained.gives_probabilities:
-            return Score(wrong.double(), wrong)
-        return Score(Score.of_logits(self.outputs(trained, rows), y).losses, wrong)
-
-    def stage(self, stages: Stages, name: str, training: Training) -> Trained:
-        """No file holds an estimator of the user's: a run that goes on trains it again, from the same seed."""
-        stages.begin(name)
-        return training()

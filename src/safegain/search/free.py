@@ -27,7 +27,9 @@ from safegain.search.problem import Problem
 class Free(OuterSearch):
     """The paper's search space. For differentiable learners: network, linear, torch modules.
 
-    Rows may be larger than memory, and may be split over several processes.
+    Rows may be larger than memory, and may be split over several processes. Trusted rows judge and are not trained on;
+    those outside the random sample (`fit(..., sample=...)`) are rows like the others, with their right label, whose
+    weight and label the search may move.
 
     Parameters
     ----------

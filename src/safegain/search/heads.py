@@ -1,7 +1,8 @@
 """What the default road learns of labels before it trains: once without the held-out rows, once with all of them."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor
 from safegain.data.checkpoint import Kept, Tensors
 from safegain.data.inputs import Rows
 from safegain.data.labels import ClassLabels, regression_labels
-from safegain.data.parts import Masks, Parts, parted
+from safegain.data.parts import Masks, Part, Parts, parted
 from safegain.data.splits import drawn_from, hold_out, rank_rows
 from safegain.data.stages import Stages
 from safegain.evidence.classes import Basis, Evidence, Features, choose_basis, find_evidence
@@ -31,6 +32,7 @@ class Arrangement:
     weak: Tensor
     search: Tensor
     held_out: Tensor
+    sample: Tensor  # trusted rows that are a random sample
     order: Tensor | None = None  # (n,) numbers, among rows below each other, of the rows in this order
 
     @classmethod
@@ -39,7 +41,11 @@ class Arrangement:
         number = torch.arange(n + n_search + n_held) if order is None else order
         labelled = torch.cat([parts.labelled, torch.ones(n_search + n_held, dtype=torch.bool)])[number]
         weak, held = number < n, number >= n + n_search
-        return cls(labelled, weak, ~weak & ~held, held, order)
+        search = ~weak & ~held
+        sample = ~weak
+        if parts.search.sample is not None:
+            sample[search] = parts.search.sample[number[search] - n]
+        return cls(labelled, weak, search, held, sample, order)
 
     def __len__(self) -> int:
         return len(self.labelled)
@@ -60,6 +66,16 @@ class Arrangement:
 
 def numbers(mask: Tensor) -> Tensor:
     return mask.nonzero()[:, 0]
+
+
+def pairs_of(parts: Sequence[Part], n_classes: int) -> Tensor | None:
+    """How many rows of class j had been given label l, of those that are a random sample; None: not known  # (k, k)"""
+    sampled = [part.of_sample() for part in parts]
+    known = [(part.y[part.given >= 0], part.given[part.given >= 0]) for part in sampled if part.given is not None]
+    if not known:
+        return None
+    y, given = (torch.cat(each) for each in zip(*known, strict=True))
+    return torch.bincount(y * n_classes + given, minlength=n_classes**2).view(n_classes, n_classes).float()
 
 
 class Head(ABC):
@@ -83,10 +99,16 @@ class ClassHead(Head):
     names = ("kernel", "evidence", "last-evidence")
 
     def __init__(
-        self, X: Rows, labels: ClassLabels, rows: Arrangement, stages: Stages, random: np.random.RandomState
+        self,
+        X: Rows,
+        labels: ClassLabels,  # with the pairs of search rows
+        rows: Arrangement,
+        stages: Stages,
+        random: np.random.RandomState,
+        all_pairs: Tensor | None = None,  # with those of the held-out rows
     ) -> None:
-        self.labels, self.rows, self._stages = labels, rows, stages
-        self.calibrating = _half(rows.search, labels, random)
+        self.labels, self.rows, self._stages, self._all_pairs = labels, rows, stages, all_pairs
+        self.calibrating = _half(rows.search & rows.sample, labels, random)
         self.targets = labels.labelled & ~rows.held_out & ~self.calibrating
         if (kept := stages.kept("kernel")) is None:
             basis = choose_basis(X, labels, self.targets, self.calibrating, random)
@@ -94,14 +116,15 @@ class ClassHead(Head):
         self.features = Features(X, Basis.from_tensors(kept.tensors))
 
     def without_held_out(self) -> Evidence:
-        return self._evidence("evidence", self.targets, self.calibrating)
+        return self._evidence("evidence", self.labels, self.targets, self.calibrating)
 
     def with_all(self) -> Evidence:
-        return self._evidence("last-evidence", self.labels.labelled & ~self.rows.held_out, self.rows.held_out)
+        labels, held = replace(self.labels, pairs=self._all_pairs), self.rows.held_out
+        return self._evidence("last-evidence", labels, labels.labelled & ~held, held)
 
-    def _evidence(self, name: str, targets: Tensor, calibrating: Tensor) -> Evidence:
+    def _evidence(self, name: str, labels: ClassLabels, targets: Tensor, calibrating: Tensor) -> Evidence:
         if (kept := self._stages.kept(name)) is None:
-            found = find_evidence(self.features, self.labels, targets, calibrating)
+            found = find_evidence(self.features, labels, targets, calibrating)
             kept = self._stages.keep(name, Kept(found.tensors))
         return Evidence.from_tensors(kept.tensors)
 
@@ -152,9 +175,9 @@ class NumberHead(Head):
 
     def _learned(self, seen: np.ndarray) -> Tensors:
         random, trusted = np.random.RandomState(self.seed), self.rows.trusted.numpy()
-        labels, mask = regression_labels(self.given[seen]), trusted[seen]
-        held = drawn_from(mask, labels, None, self.held_out, random, draw=rank_rows)
-        parts = parted(self.X[seen], labels, Masks(mask, held, np.zeros_like(mask)))
+        labels, mask, sample = regression_labels(self.given[seen]), trusted[seen], self.rows.sample.numpy()[seen]
+        held = drawn_from(mask & sample, labels, None, self.held_out, random, draw=rank_rows)
+        parts = parted(self.X[seen], labels, Masks(mask, held, np.zeros_like(mask), sample))
         from safegain.search.curve_road import curve_road  # the road of numbers, which classes do without
 
         found = curve_road(Problem(parts, Linear(), self.reference, None, random))

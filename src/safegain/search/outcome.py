@@ -48,6 +48,18 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Standing:
+    """How a candidate fared in a contest."""
+
+    learner: str
+    trained_on: str  # the labels
+    loss: float  # on trusted rows that it had not seen
+    mistakes: int
+    share: float  # of the mixture that won; 0: none
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Outcome:
     best: Choice
     reference: Choice  # the same as `best` after a fall back
@@ -57,6 +69,7 @@ class Outcome:
     comparison: Comparison
     history: list[Record] = field(default_factory=list)
     n_iter: int = 0
+    leaderboard: list[Standing] = field(default_factory=list)  # best first
 
     @property
     def fell_back(self) -> bool:

@@ -20,7 +20,7 @@ from safegain.bilevel.selection import Candidate, Selection
 from safegain.bilevel.semi_supervised import labelled_part
 from safegain.bilevel.settling import settled
 from safegain.bilevel.solvers import Solution, Solver
-from safegain.data.parts import Parts
+from safegain.data.parts import Masks, Parts
 from safegain.data.settings import check, is_number, is_share, is_whole
 from safegain.data.storage import IN_MEMORY
 from safegain.learners.base import Learner, Setup
@@ -31,6 +31,8 @@ from safegain.search.outcome import Choice, Outcome
 from safegain.search.problem import Problem
 from safegain.search.references import BEST, NEW
 from safegain.search.trainers import trained_model
+
+LEAST_TRUSTED = 2
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,15 @@ class OuterSearch(Search):
         if classifies and self.eps2 is not None and self.eps2 > 1:
             raise ValueError(f"eps2: is a mean probability of classes, at most 1, got {self.eps2}")
 
+    def masks(self, masks: Masks) -> Masks:
+        """Trusted rows are the upper level's; those outside the random sample are weak rows with their right label."""
+        return masks.others_weak()
+
+    def check_weight(self, learner: Learner) -> None:
+        raise ValueError(
+            f"sample_weight: {self.name!r} looks for the weights of the rows itself; leave it out, or use search='auto'"
+        )
+
     @abstractmethod
     def space(self, problem: Problem, start: "Raw", budget: "Budget") -> tuple[SearchSpace, LowerLevel, Point, bool]:
         """The space, the lower level over it, the raw model's point in it, and whether the space starts there."""
@@ -87,6 +98,11 @@ class OuterSearch(Search):
     def run(self, problem: Problem) -> Outcome:
         """Search against the model on raw labels; then the best iterate against the reference."""
         parts, random, budget = problem.parts, problem.random, self._budget(problem.parts)
+        if len(parts.search) < LEAST_TRUSTED:
+            raise ValueError(
+                f"sample: leaves {len(parts.search)} trusted rows to search by, and {self.name!r} takes at least "
+                f"{LEAST_TRUSTED}; check some rows that are drawn at random"
+            )
         setup = differentiable(self, problem.learner).setup(parts)
         theta = setup.model.init(torch.Generator().manual_seed(random.randint(2**31)))
         upper = judges(

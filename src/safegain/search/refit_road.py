@@ -10,7 +10,7 @@ all rows. Where it does not, the reference itself is handed back.
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -46,7 +46,7 @@ def refit_road(problem: Problem, held_out: float) -> Outcome:
     began = time.perf_counter()
     road, parts, safeness = _Road(problem, Crew.of(problem)), problem.parts, problem.safeness
     trainer, rows, upper = road.crew.trainer, road.rows, None
-    enough = min(parts.n_held_out, len(parts.search)) >= ENOUGH
+    enough = min(parts.n_held_out, parts.search.n_sample) >= ENOUGH
     # Before anything is learned: the definition may ask for what the rows do not have.
     if safeness is not None:
         bound = held_out_judges if enough else judges
@@ -100,7 +100,7 @@ class _Road:
     def score(self, trained: Trained) -> Score:
         held = self.problem.parts.held_out
         assert held is not None
-        return self.crew.trainer.score(trained, numbers(self.rows.held_out), held.y)
+        return replace(self.crew.trainer.score(trained, numbers(self.rows.held_out), held.y), weight=held.weight)
 
     def compared(self, old: Score, new: Score) -> str:
         """Two scores in words."""
@@ -122,7 +122,7 @@ class _Road:
         kept = SAFE_CHOICE if self.problem.reference == BEST else self.problem.reference
         names = self.crew.trainer.references((kept,))
         trained = {name: self.reference(name) for name in names}
-        n_search, n_held_out = len(self.problem.parts.search), self.problem.parts.n_held_out
+        n_search, n_held_out = self.problem.parts.search.n_sample, self.problem.parts.n_held_out
         reason = f"{n_search + n_held_out} trusted rows are too few to compare models on some of them"
         if n_search + n_held_out >= 2 * ENOUGH:
             kept_back = f"held_out leaves {n_search} trusted rows to learn from and {n_held_out} to compare on"

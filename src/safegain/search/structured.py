@@ -12,6 +12,7 @@ from safegain.data.labels import ClassLabels
 from safegain.data.settings import setting
 from safegain.evidence.classes import choose_features, find_evidence
 from safegain.learners.base import Learner
+from safegain.search.heads import pairs_of
 from safegain.search.outer_search import Budget, OuterSearch, Raw
 from safegain.search.posterior_space import Posterior
 from safegain.search.problem import Problem
@@ -44,7 +45,8 @@ class Structured(OuterSearch):
         parts, labelled, dtype = problem.parts, problem.parts.labelled, raw.setup.inputs.dtype
         assert parts.n_classes is not None
         calibrating = torch.arange(len(parts.weak) + len(parts.search)) >= len(parts.weak)
-        labels = ClassLabels(torch.cat([parts.weak.y, parts.search.y]), calibrating, parts.n_classes)
+        pairs = pairs_of([parts.search], parts.n_classes)
+        labels = ClassLabels(torch.cat([parts.weak.y, parts.search.y]), calibrating, parts.n_classes, pairs)
         rows, targets = join_rows([parts.weak.X, parts.search.X]), labels.labelled & ~calibrating
         features = choose_features(rows, labels, targets, calibrating, problem.random)
         evidence = find_evidence(features, labels, targets, calibrating)

@@ -111,12 +111,13 @@ class RecipeTrainer(_ThetaTrainer):
     labels: ClassLabels
     recipe: Recipe
     generator: torch.Generator
+    weight: Tensor | None = None  # (n,) of the user's
 
     def on_labels(self, rows: Tensor, stop_on: Tensor) -> Tensor:
-        return self._trained(CrossEntropy(self._network(), self._material(stop_on), self.generator), rows)
+        return self._trained(CrossEntropy(self._network(), self._material(rows, stop_on), self.generator), rows)
 
     def on_evidence(self, rows: Tensor, stop_on: Tensor, evidence: Evidence, share: float) -> Tensor:
-        network, material = self._network(), self._material(stop_on)
+        network, material = self._network(), self._material(rows, stop_on)
         return self._trained(OnPosterior(network, material, self.generator, belief=evidence, share=share), rows)
 
     def outputs(self, trained: Tensor, rows: Tensor) -> Tensor:
@@ -127,9 +128,13 @@ class RecipeTrainer(_ThetaTrainer):
         assert isinstance(self.setup.model, TwoLayer)
         return DropoutNetwork(self.setup.model, self.recipe.dropout, self.generator)
 
-    def _material(self, stop_on: Tensor) -> Material:
-        y = self.labels.y
-        return Material(self.X, y, self.labels.trusted, self.X[stop_on], y[stop_on], self.labels.n_classes)
+    def _material(self, rows: Tensor, stop_on: Tensor) -> Material:
+        y, weight = self.labels.y, self.weight
+        material = Material(self.X, y, self.labels.trusted, self.X[stop_on], y[stop_on], self.labels.n_classes)
+        if weight is None:
+            return material
+        own = (weight / weight[rows].mean()).to(self.model.dtype)
+        return replace(material, weight=own, weight_held=weight[stop_on])
 
     def _trained(self, objective: Objective, rows: Tensor) -> Tensor:
         objective.rows = rows  # of all rows, which are not copied
@@ -145,6 +150,7 @@ class SolverTrainer(_ThetaTrainer):
     labels: ClassLabels
     solver: Solver
     start: Tensor
+    weight: Tensor | None = None  # (n,) of the user's
 
     @classmethod
     def of(
@@ -166,8 +172,10 @@ class SolverTrainer(_ThetaTrainer):
 
     def _solve(self, rows: Tensor, Q: Tensor) -> Tensor:
         part = replace(self.lower, X=self.lower.X[rows])
-        ones = torch.ones(len(rows), dtype=self.start.dtype)
-        theta = self.solver.solve(part, ones, Q[rows].to(self.start.dtype), start=self.start).theta
+        w = torch.ones(len(rows), dtype=self.start.dtype)
+        if self.weight is not None:
+            w = (self.weight[rows] / self.weight[rows].mean()).to(w)
+        theta = self.solver.solve(part, w, Q[rows].to(self.start.dtype), start=self.start).theta
         if not torch.isfinite(theta).all():
             raise ValueError(
                 "solver: training diverged to parameters that are not finite; lower its learning_rate, or scale X"

@@ -15,6 +15,7 @@ from safegain.tables.kinds import find_kinds, kinds_said
 from safegain.tables.roles import (
     CHECKED_ID,
     ROW,
+    SAMPLE,
     check_columns,
     checked_rows,
     groups_in,
@@ -33,18 +34,34 @@ _NO_TRUSTED = (
     "your labels. Name trusted rows with --trusted."
 )
 
+_NO_SAMPLE = (
+    "No trusted row is one of a random sample, so models cannot be compared and labels are not judged: check rows in "
+    "random order too, or name trusted rows with --trusted."
+)
+
 
 @dataclass(frozen=True)
 class Problem:
     table: Table  # feature columns only; rows of train, then those of the trusted file that are not rows of train
     kinds: dict[str, Kind]  # of every feature column, in order
-    y: np.ndarray  # classes: objects (str, int or bool) with None where missing; numbers: float64 with NaN
+    y: np.ndarray  # to learn from. Classes: objects (str, int, bool), None where missing; numbers: float64 with NaN
     trusted: np.ndarray | None  # bool; None: nothing was said
     ids: np.ndarray | None  # str
     groups: np.ndarray | None  # str
     task: Task
     n_train: int  # rows of train; the others are those of the trusted file
     notes: tuple[str, ...]  # sentences: what was inferred, what was left out and why
+    given: np.ndarray | None = None  # y before rows were checked, missing where that is not known; None: nowhere
+    sample: np.ndarray | None = None  # bool: trusted rows that are a random sample; None: all of them
+
+    @property
+    def said(self) -> dict[str, np.ndarray | None]:
+        """Labels and all that is known of them, as the estimators' `fit` takes it."""
+        if self.given is None or self.trusted is None:
+            return {"y": self.y, "trusted": self.trusted, "groups": self.groups, "sample": self.sample}
+        right = self.y.copy()
+        right[~self.trusted] = np.nan if self.task == "numbers" else None
+        return {"y": self.given, "right": right, "groups": self.groups, "sample": self.sample}
 
 
 def read_problem(source: Source) -> Problem:
@@ -71,6 +88,8 @@ def read_problem(source: Source) -> Problem:
         raise BadFile(
             f"{train.path}: all rows are trusted, so no label is in doubt; trust only the rows that were checked"
         )
+    if problem.sample is not None and not problem.sample.any():
+        problem = replace(problem, notes=(*problem.notes, _NO_SAMPLE))
     unnamed = () if source.trusted is not None or source.checked else (_NO_TRUSTED,)
     return replace(problem, notes=(*problem.notes, *unnamed, kinds_said(kinds)))
 
@@ -137,14 +156,31 @@ def _join(train: Problem, source: Source, form: LabelForm, path: Path, of_train:
     else:
         row_of = np.full(file.n_rows, -1, dtype=np.int64)
     known, own = row_of >= 0, np.flatnonzero(row_of < 0)
+    drawn = np.full(file.n_rows, of_train is None)
+    if SAMPLE in file.columns:
+        drawn = marks_in(file, SAMPLE)
     before = np.zeros(n, bool) if train.trusted is None else train.trusted
     y, trusted = np.concatenate([train.y, labels[own]]), np.concatenate([before, np.ones(len(own), bool)])
     y[row_of[known]], trusted[row_of[known]] = labels[known], True
+    sample = np.concatenate([before if train.sample is None else train.sample, drawn[own]])
+    sample[row_of[known]] |= drawn[known]
     notes = [f"{file.path}: {file.n_rows} trusted rows, {known.sum()} of them in the training file."]
-    unused = [name for name in file.columns if name not in (*roles, ROW, *train.kinds, *source.drop)]
+    if not drawn.all():
+        notes.append(
+            f"{file.path}: {drawn.sum()} of its rows are a random sample; the others put their own label right, and "
+            "models are not compared on them."
+        )
+    unused = [name for name in file.columns if name not in (*roles, ROW, SAMPLE, *train.kinds, *source.drop)]
     if unused and of_train is None:
         notes.append(f"{file.path}: not used: {listed(unused, 5)}.")
-    joined = replace(train, y=y, trusted=trusted, notes=(*train.notes, *notes))
+    joined = replace(
+        train,
+        y=y,
+        trusted=trusted,
+        notes=(*train.notes, *notes),
+        given=_given(train, len(own)) if known.any() or train.given is not None else None,
+        sample=None if sample[trusted].all() else sample,
+    )
     if not len(own):
         return joined
     added = file.take(own)
@@ -155,6 +191,15 @@ def _join(train: Problem, source: Source, form: LabelForm, path: Path, of_train:
         ids=None if train.ids is None or ids is None else np.concatenate([train.ids, ids[own]]),
         groups=None if train.groups is None else np.concatenate([train.groups, groups_in(added, str(source.group))]),
     )
+
+
+def _given(train: Problem, n_added: int) -> np.ndarray:
+    """Labels before the check: those of rows that were trusted from the first, or are added, are not known."""
+    missing = np.nan if train.task == "numbers" else None
+    given = train.y.copy() if train.given is None else train.given
+    if train.given is None and train.trusted is not None:
+        given[train.trusted] = missing
+    return np.concatenate([given, np.full(n_added, missing, dtype=given.dtype)])
 
 
 def _below(upper: Table, lower: Table) -> Table:

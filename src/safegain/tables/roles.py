@@ -13,6 +13,7 @@ from safegain.tables.task import objects
 
 ROW = "_row"  # of a trusted file: the row of train (from 0) whose label it is
 CHECKED_ID, CHECKED_FILE = "id", "_file"  # of a review's file: the row's id; sha256 of the file whose rows are meant
+SAMPLE = "_sample"  # of a trusted file: true where the row is one of a random sample, and was not chosen
 _TRUE, _FALSE = (
     ("true", "t", "1", "1.0", "yes", "y", "x", "✓", "ja", "wahr", "oui", "si", "sí", "sì"),
     ("false", "f", "0", "0.0", "no", "n", "nein", "falsch", "non", *(text.lower() for text in MISSING.to_pylist())),

@@ -1,0 +1,128 @@
+"""Which runs the board consists of, in which order, and how long they will take."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from experiments.board.cells import (
+    DEVELOPMENT_CELLS,
+    FINAL_CELLS,
+    NAMED_CELLS,
+    SHAPES,
+    VERY_FEW_CELLS,
+    BoardCell,
+)
+from experiments.board.entries import BOUNDS, CLEANLAB, JUDGED, NETWORKS, OURS, SEEDS, USUAL, Entry
+from experiments.grid import Results
+from experiments.plan import Run
+
+DEVELOPMENT_SEEDS = range(3)  # of peers: enough to name the strongest
+QUICK_SETS = ("digits", "banana", "ws_youtube")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Cells that are shown together, and who plays there with which seeds."""
+
+    title: str
+    cells: tuple[BoardCell, ...]
+    players: tuple[tuple[tuple[Entry, ...], range], ...]
+
+    def runs(self, quick: bool = False) -> list[Run]:
+        """Seed by seed, so that a board that is cut short is a board of fewer seeds; in a seed, cheap sets first."""
+        cells = sorted(self.cells, key=_cost)
+        if quick:  # one cell of each set that takes no time
+            cells = list({cell.set: cell for cell in cells if cell.set in QUICK_SETS}.values())
+        found = [
+            entry.run(cell, seed, quick)
+            for seed in (SEEDS[:1] if quick else SEEDS)
+            for cell in cells
+            for entries, seeds in self.players
+            for entry in entries
+            if seed in seeds or quick
+        ]
+        return list(dict.fromkeys(found))
+
+
+FINAL = Part(
+    "Final sets",
+    FINAL_CELLS,
+    ((USUAL, SEEDS), (OURS, SEEDS), (CLEANLAB, JUDGED), (NETWORKS, JUDGED), (BOUNDS, JUDGED)),
+)
+DEVELOPMENT = Part(
+    "Development sets",
+    DEVELOPMENT_CELLS,
+    (
+        (USUAL, DEVELOPMENT_SEEDS),
+        (OURS, DEVELOPMENT_SEEDS),
+        (CLEANLAB, DEVELOPMENT_SEEDS),
+        (NETWORKS, DEVELOPMENT_SEEDS),
+        (BOUNDS, DEVELOPMENT_SEEDS[:1]),
+    ),
+)
+VERY_FEW = Part("Development sets, 40 trusted rows", VERY_FEW_CELLS, ((USUAL, SEEDS), (OURS, SEEDS)))
+NAMED = Part(
+    "Two development cells with bars of their own",
+    NAMED_CELLS,
+    ((OURS, DEVELOPMENT_SEEDS),),
+)
+
+
+def runs(
+    parts: Iterable[Part],
+    *,
+    only: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    seeds: Sequence[int] = (),
+    quick: bool = False,
+) -> list[Run]:
+    """`only` keeps cells with one of these words in their name, `methods` and `seeds` the runs of these."""
+    parts = list(parts)
+    named = {cell.name.lower(): cell for part in parts for cell in part.cells}
+    found = [cell for name, cell in named.items() if not only or any(word.lower() in name for word in only)]
+    kept = [(cell.data, cell.setting) for cell in found]
+    if not kept:
+        raise ValueError(f"only: no cell's name has {' or '.join(only)} in it; the cells are {'; '.join(named)}")
+    planned = [run for part in parts for run in part.runs(quick)]
+    known = sorted({run.method for run in planned})
+    if unknown := sorted(set(methods) - set(known)):
+        raise ValueError(f"methods: there is no {unknown[0]!r} on the board; choose from {', '.join(known)}")
+    chosen = [
+        run
+        for run in planned
+        if (run.data, run.setting) in kept
+        and (not methods or run.method in methods)
+        and (not seeds or run.seed in seeds)
+    ]
+    return sorted(dict.fromkeys(chosen), key=lambda run: run.seed)
+
+
+def seconds_needed(planned: Sequence[Run], results: Results) -> float:
+    """Each run at the mean of the stored runs of its cell and entry, or else of its entry in all cells.
+
+    nan while an entry has no stored run at all.
+    """
+    by_cell: dict[tuple, list[float]] = {}
+    by_entry: dict[tuple, list[float]] = {}
+    for run in planned:
+        if (record := results(run)) is not None:
+            by_cell.setdefault(_cell_key(run), []).append(record["seconds"])
+            by_entry.setdefault(_entry_key(run), []).append(record["seconds"])
+    total = 0.0
+    for run in planned:
+        found = by_cell.get(_cell_key(run)) or by_entry.get(_entry_key(run))
+        total += sum(found) / len(found) if found else float("nan")
+    return total
+
+
+def _cost(cell: BoardCell) -> int:
+    """Images, with hundreds of columns, last; else by classes, for each of which boosting grows trees, and by rows."""
+    rows, classes = SHAPES[cell.set]
+    return (cell.set in ("mnist", "cifar10n")) * 10**9 + classes * min(rows, 10_000)
+
+
+def _entry_key(run: Run) -> tuple:
+    return run.method, tuple(run.options.items())
+
+
+def _cell_key(run: Run) -> tuple:
+    return run.data, tuple(run.setting.items()), *_entry_key(run)

@@ -1,0 +1,124 @@
+"""The tables of a part of the board."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from experiments.bars import Bar
+from experiments.board.bars import against, best_bound, hindsight, paired_sets
+from experiments.board.entries import BOUNDS, JUDGED, OURS, PEERS, PICKED, PLAIN, USUAL, Entry
+from experiments.board.judging import (
+    best_by_hindsight,
+    difference,
+    mean_over_seeds,
+    mean_ranks,
+    of_each_cell,
+    picked_by_cross_validation,
+    set_means,
+    wins_and_losses,
+)
+from experiments.board.scores import Scores
+from experiments.page import markdown
+
+DASH = "–"
+
+
+def bars_table(found: Iterable[Bar]) -> str:
+    words = {True: "yes", False: "**NO**", None: "not run"}
+    return markdown(["what", "numbers", "met"], [[bar.what, bar.numbers, words[bar.met]] for bar in found])
+
+
+def peers_table(scores: Scores, strongest: list[Entry] | None) -> str:
+    """Everyone who has run, by mean rank on the cells and seeds that all of them have run; then against Safegain."""
+    accuracy = {entry: scores.of(entry) for entry in (*OURS, *PEERS) if entry in scores.entries}
+    begun = [entry for entry, values in accuracy.items() if np.isfinite(values).any()]
+    if not begun:
+        return ""
+    table = np.array([accuracy[entry] for entry in begun])
+    shared = np.isfinite(table).all(axis=0)
+    kept = shared.any(axis=1)
+    if not kept.any():
+        return ""
+    table = np.where(shared, table, np.nan)[:, kept]
+    sets = [name for name, keep in zip(scores.sets, kept, strict=True) if keep]
+    ranks, means = mean_ranks(table, sets), set_means(table, sets).mean(axis=-1)
+    named = [entry for entry in strongest or [] if entry in begun] if PLAIN in begun else []
+    p = dict(zip(named, against(scores, PLAIN, named), strict=True)) if named else {}
+    rows = []
+    for i in np.argsort(ranks, kind="stable"):
+        entry, mark = begun[i], " ★" if begun[i] in (strongest or []) else ""
+        row = [f"**{entry.name}**" if entry in OURS else entry.name + mark, f"{ranks[i]:.2f}", f"{means[i]:.2f}"]
+        row += [*_duel(scores, entry), f"{p[entry]:.4f}" if entry in p else "", _seconds(scores, entry)]
+        rows.append(row)
+    count = f"{int(shared.sum()):,} pairs of cell and seed, in {int(kept.sum())} cells of {len(set(sets))} sets"
+    note = f"Over the {count}, that all of these have run. ★: one of the six strongest peers."
+    if PLAIN in begun:
+        note += f" Differences, wins and losses are those of {PLAIN.name} against the method; p is corrected by Holm."
+    header = ["method", "mean rank", "accuracy", "difference", "sets won : lost", "p", "seconds"]
+    return f"{note}\n\n{markdown(header, rows)}"
+
+
+def _duel(scores: Scores, entry: Entry) -> list[str]:
+    mine, theirs = paired_sets(scores, PLAIN, entry) if PLAIN in scores.entries else (np.empty(0), np.empty(0))
+    if entry == PLAIN or not len(mine):
+        return ["", ""]
+    won, lost = wins_and_losses(mine, theirs)
+    return [f"{(mine - theirs).mean():+.2f}", f"{won} : {lost}"]
+
+
+def _seconds(scores: Scores, entry: Entry) -> str:
+    values = scores.seconds(entry)
+    return f"{np.nanmedian(values):.1f}" if np.isfinite(values).any() else DASH
+
+
+def cells_table(scores: Scores) -> str:
+    """Each cell: Safegain, the best usual model, cross-validation's pick, all labels true."""
+    usual = scores.table(USUAL)
+    split = np.isfinite(hindsight(scores)).any()  # seeds that pick and seeds that judge
+    seeds = JUDGED if split else range(usual.shape[-1])
+    if split:
+        chosen, best, bound = best_by_hindsight(usual[..., PICKED]), hindsight(scores)[:, JUDGED], best_bound(scores)
+        note = "The best usual model is picked on seeds 0 to 4; all figures but the pick's are of seeds 5 to 9."
+    else:
+        chosen = best_by_hindsight(mean_over_seeds(usual)[..., None])
+        best = of_each_cell(usual, chosen)
+        bounds = scores.table(BOUNDS)
+        bound = of_each_cell(bounds, best_by_hindsight(mean_over_seeds(bounds)[..., None]))
+        note = "The best usual model is picked on the same seeds that it is shown on, which flatters it."
+    pick = picked_by_cross_validation(usual, scores.table(USUAL, "cv"))
+    rows = []
+    for i, cell in enumerate(scores.cells):
+        if not np.isfinite(usual[:, i]).any():
+            continue
+        ours = [scores.of(entry)[i][list(seeds)] for entry in OURS]
+        name = USUAL[chosen[i]].name if chosen[i] >= 0 else DASH
+        found = difference(ours[0], best[i])
+        bounded = f"{found.mean:+.2f} (≤ {found.upper:+.2f})" if np.isfinite(found.upper) else DASH
+        figures = [_mean(values) for values in (*ours, best[i])]
+        rows.append([cell.set, cell.label, *figures, name, bounded, _mean(pick[i]), _mean(bound[i])])
+    header = ["set", "cell", "trusted=", "right=", "best usual", "which", "difference", "CV's pick", "all true"]
+    return f"{note} Behind the difference is its one-sided 95% bound.\n\n{markdown(header, rows)}"
+
+
+def every_figure(scores: Scores) -> str:
+    """Every method in every cell, folded away."""
+    shown = [entry for entry in scores.entries if np.isfinite(scores.of(entry)).any()]
+    rows = []
+    for i, cell in enumerate(scores.cells):
+        figures = [_spread(scores.of(entry)[i]) for entry in shown]
+        rows += [[cell.name, e.name, f] for e, f in zip(shown, figures, strict=True) if f != DASH]
+    listed = markdown(["cell", "method", "accuracy, mean ± sd (seeds)"], rows)
+    return f"<details><summary>Every method in every cell</summary>\n\n{listed}\n</details>\n"
+
+
+def _mean(values: np.ndarray) -> str:
+    there = values[np.isfinite(values)]
+    return f"{there.mean():.1f}" if len(there) else DASH
+
+
+def _spread(values: np.ndarray) -> str:
+    there = values[np.isfinite(values)]
+    if not len(there):
+        return DASH
+    spread = f" ± {there.std(ddof=1):.1f}" if len(there) > 1 else ""
+    return f"{there.mean():.1f}{spread} ({len(there)})"

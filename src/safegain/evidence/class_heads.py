@@ -1,0 +1,116 @@
+"""What predicts each row without its own label: kernel ridge regression left out one by one, forests out of bag.
+
+A head regresses on the classes as they are believed to be, in every round anew, and gives scores in several settings;
+trusted rows that were no targets choose between them.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+
+from safegain.data.inputs import Rows, fit_inputs
+from safegain.learners.forest import Forest
+from safegain.learners.kernel import (
+    MOST_LANDMARKS,
+    Kernel,
+    KernelRidge,
+    KernelRidgeInBlocks,
+    Ridge,
+    many_rows,
+    n_landmarks,
+)
+from safegain.learners.target import Target
+
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+LEAVES = ((3, 10), (1, 3))  # rows of a leaf in the first round, on noisy labels, and later
+N_LEAVES = 2
+LEAST_LANDMARKS = 500
+MOST_TREES, LEAST_TREES, TREE_ROWS = 200, 40, 1_500_000  # trees times rows
+SMOOTHING = 0.01  # of a forest's probabilities before their logarithm
+SEEN = 0.632  # of the trees have seen a row that they were grown on
+
+
+@dataclass(frozen=True)
+class Setting:
+    scores: np.ndarray  # (n, k) of the fitted rows, each without its own label
+    elsewhere: Callable[[Rows], np.ndarray]  # scores of other rows
+
+
+class Head(ABC):
+    @abstractmethod
+    def settings(self, Q: np.ndarray, number: int) -> Iterator[Setting]:
+        """Regressed on Q, in the round of that number."""
+
+
+class KernelHead(Head):
+    def __init__(
+        self,
+        X: Rows,
+        width: float,
+        targets: Tensor,
+        random: np.random.RandomState,
+        most_landmarks: int = MOST_LANDMARKS,
+    ) -> None:
+        n = X.shape[0]
+        self._inputs = None if scipy.sparse.issparse(X) else fit_inputs(_flat(X), model="network", scaling="auto")
+        rows = self._rows(X)
+        # A fifth of the rows: more gain little where rows are few, and many classes take more.
+        some = min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS), most_landmarks)
+        landmarks = random.permutation(n)[:some]
+        self.kernel = Kernel.of(rows[landmarks], width)
+        self.ridge: Ridge
+        if many_rows(n):
+            self.ridge = KernelRidgeInBlocks(self.kernel, rows, np.arange(n), targets)
+        else:
+            self.ridge = KernelRidge(self.kernel.features(rows), targets)
+
+    def settings(self, Q: np.ndarray, number: int) -> Iterator[Setting]:
+        Y = torch.from_numpy(Q)
+        Y = Y - Y[self.ridge.fitted].mean(dim=0)
+        moment = self.ridge.moment(Y)
+        for penalty in PENALTIES:
+            scores = self.ridge.leave_one_out(Y, moment, penalty)
+            yield Setting(scores.numpy(), partial(self._elsewhere, moment, penalty))
+
+    def _elsewhere(self, moment: Tensor, penalty: float, X: Rows) -> np.ndarray:
+        of_features = self.ridge.rotation @ (self.ridge.shrunk(penalty)[:, None] * moment)
+        return (self.kernel.to_landmarks(self._rows(X)) @ (self.kernel.root @ of_features)).numpy()
+
+    def _rows(self, X: Rows) -> Rows:
+        """In which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""
+        return X if self._inputs is None else self._inputs.rows(_flat(X)).float()
+
+
+class ForestHead(Head):
+    def __init__(self, X: np.ndarray, targets: Tensor, leaf: int, random: np.random.RandomState) -> None:
+        """`leaf` is the place of the leaf size among those of a round."""
+        self.X, self.place, self.seed = _flat(X), leaf, random.randint(2**31)
+        self.weight = targets.numpy().astype(np.float64)
+        self.n_trees = int(np.clip(TREE_ROWS / len(X), LEAST_TREES, MOST_TREES))
+
+    def settings(self, Q: np.ndarray, number: int) -> Iterator[Setting]:
+        leaf = LEAVES[min(number, len(LEAVES) - 1)][self.place]
+        target = Target(Q, np.arange(Q.shape[1]), self.weight)
+        forest = Forest(n_trees=self.n_trees, min_samples_leaf=leaf, bootstrap=True)
+        leaves = forest.grow(self.X, target, self.seed + number)
+        # Rows that are no targets are asked of as few trees as targets are: both are then equally sure.
+        others = np.flatnonzero(self.weight == 0)
+        drawn = np.random.default_rng([self.seed, number]).random((self.n_trees, len(others))) < SEEN
+        counts = leaves.counts.copy()
+        counts[:, others] = drawn
+        scores = _logarithm(replace(leaves, counts=counts).out_of_bag(target))
+        yield Setting(scores, lambda rows: _logarithm(leaves.forest(target).outputs(_flat(rows))))
+
+
+def _logarithm(P: np.ndarray) -> np.ndarray:
+    return np.log(P + SMOOTHING / P.shape[1])
+
+
+def _flat(X: np.ndarray) -> np.ndarray:
+    return X.reshape(len(X), -1)

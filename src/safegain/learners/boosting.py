@@ -1,0 +1,141 @@
+"""Gradient boosting on soft labels or numbers, by scikit-learn's histograms; why these: docs/decisions/0017.
+
+A row counts once for each of its likely classes, with its weight times their shares: the loss is then the
+cross-entropy to its distribution. A tenth of the rows says when to stop.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+from safegain.data.settings import check, is_number, is_whole, setting
+from safegain.learners.base import Family
+from safegain.learners.categories import Categories
+from safegain.learners.target import Target
+from safegain.learners.trained_boosting import ABSENT, BoostedTrees, TrainedBoosting
+from safegain.learners.training_set import from_distributions
+from safegain.learners.trees import tree_rows
+
+LOSSES = {"squared": "squared_error", "absolute": "absolute_error"}
+ENOUGH = 200  # rows of which a tenth says when to stop; fewer are all trained on
+FEW_STEPS = 50  # where nothing says when to stop
+
+
+@setting
+class Boosting(Family):
+    """Small trees, each of which mends what those before it got wrong.
+
+    Parameters
+    ----------
+    max_iter : steps at most; each grows a tree, or one for each of three classes or more
+    learning_rate : how much of a tree's mending is taken
+    max_leaf_nodes : leaves of a tree at most
+    min_samples_leaf : rows that a leaf has at least; large leaves stand noisy labels
+    l2 : penalty of the leaves' values
+    patience : steps without a gain on the stopping rows before it stops; the best step's model is kept
+    loss : of numbers: "squared", or "absolute", which stands large errors
+    categorical : numbers of columns whose values are names, in any order
+    """
+
+    max_iter: int = 300
+    learning_rate: float = 0.1
+    max_leaf_nodes: int = 31
+    min_samples_leaf: int = 20
+    l2: float = 0.0
+    patience: int = 10
+    loss: str = "squared"
+    categorical: tuple[int, ...] = ()
+
+    takes_gaps: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name, least in (("max_iter", 1), ("max_leaf_nodes", 2), ("min_samples_leaf", 1), ("patience", 1)):
+            value = getattr(self, name)
+            check(self, name, f"be a whole number of at least {least}", is_whole(value, least=least))
+        rate = self.learning_rate
+        check(self, "learning_rate", "be a positive number", is_number(rate) and rate > 0)
+        check(self, "l2", "be a number of at least 0", is_number(self.l2) and self.l2 >= 0)
+        check(self, "loss", f"be one of {', '.join(LOSSES)}", self.loss in LOSSES)
+        columns = isinstance(self.categorical, tuple) and all(is_whole(each, least=0) for each in self.categorical)
+        check(self, "categorical", "be a tuple of column numbers", columns)
+
+    def train(self, X: np.ndarray, target: Target, seed: int) -> TrainedBoosting:
+        if (last := max(self.categorical, default=-1)) >= X.shape[1]:
+            raise ValueError(f"Boosting: categorical names column {last}, and X has {X.shape[1]} columns")
+        random = np.random.default_rng(seed)
+        X = tree_rows(X)
+        categories = Categories.of(X, self.categorical)
+        rows = random.permutation(np.flatnonzero(target.weights > 0))
+        n_stop = len(rows) // 10 if len(rows) >= ENOUGH else 0
+        trained, stopping = _weighted(np.sort(rows[n_stop:]), target), _weighted(np.sort(rows[:n_stop]), target)
+        if target.classes is not None and len(present := np.unique(trained[1])) == 1:
+            return _constant(int(present[0]), X.shape[1], target.classes, categories)
+        if target.classes is not None:  # a class that training rows lack cannot be scored
+            stopping = tuple(part[np.isin(stopping[1], present)] for part in stopping)  # type: ignore[assignment]
+        X = categories.encoded(X)
+        booster = self._booster(target, bool(n_stop), int(random.integers(2**31)))
+        stop: dict[str, Any] = {}
+        if n_stop:
+            numbers, labels, weights = stopping
+            stop = {"X_val": X[numbers], "y_val": labels, "sample_weight_val": weights}
+        numbers, labels, weights = trained
+        booster.fit(X[numbers], labels, sample_weight=weights, **stop)
+        return _trained(booster, target, categories)
+
+    def cost(self, n: int, d: int, k: int) -> float:
+        trees = 1 if k <= 2 else k
+        steps = min(self.max_iter, 60)  # early stopping, mostly
+        return 0.1 + steps * trees * (n * d * 1.2e-8 + self.max_leaf_nodes * d * 3e-6 + 1e-3)
+
+    def _booster(self, target: Target, stops: bool, seed: int) -> Any:
+        kind = HistGradientBoostingRegressor if target.classes is None else HistGradientBoostingClassifier
+        loss = {"loss": LOSSES[self.loss]} if target.classes is None else {}
+        return kind(
+            max_iter=self.max_iter if stops else min(self.max_iter, FEW_STEPS),
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
+            l2_regularization=self.l2,
+            n_iter_no_change=self.patience,
+            early_stopping=stops,
+            categorical_features=list(range(len(self.categorical))) or None,  # Categories puts them first
+            random_state=seed,
+            **loss,
+        )
+
+
+def _weighted(rows: np.ndarray, target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row numbers, labels and weights; a row of several likely classes occurs once for each."""
+    if target.classes is None:
+        return rows, target.values[rows], target.weights[rows]
+    Q = np.asarray(target.values[rows], dtype=np.float64)
+    made = from_distributions(rows, Q, np.arange(len(target.classes)), weighted=True)
+    assert made.weights is not None
+    return made.rows, made.labels, made.weights * target.weights[made.rows]
+
+
+def _trained(booster: Any, target: Target, categories: Categories) -> TrainedBoosting:
+    """Up to the step that did best on the stopping rows."""
+    n_steps = max(int(np.argmax(booster.validation_score_)), 1) if len(booster.validation_score_) else booster.n_iter_
+    steps = booster._predictors[:n_steps]
+    trees = BoostedTrees.of([tree for step in steps for tree in step])
+    start = np.ravel(booster._baseline_prediction)
+    if target.classes is None:
+        column, baseline = np.zeros(n_steps, dtype=np.int32), start.astype(np.float64)
+    else:
+        outputs = (
+            booster.classes_[1:] if len(booster.classes_) == 2 else booster.classes_
+        )  # of two, only the second has one
+        column = np.tile(outputs.astype(np.int32), n_steps)
+        baseline = np.full(len(target.classes), ABSENT)
+        baseline[booster.classes_] = 0.0
+        baseline[outputs] = start
+    return TrainedBoosting(trees, column, baseline, categories, target.classes)
+
+
+def _constant(code: int, n_features: int, classes: np.ndarray, categories: Categories) -> TrainedBoosting:
+    """Of rows that are all of one class."""
+    baseline = np.full(len(classes), ABSENT)
+    baseline[code] = 0.0
+    return TrainedBoosting(BoostedTrees.stump(), np.zeros(1, dtype=np.int32), baseline, categories, classes)

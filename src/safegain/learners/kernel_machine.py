@@ -1,0 +1,189 @@
+"""A kernel machine on landmarks: ridge regression on the target, and for classes a calibration of its scores.
+
+Width and penalty are those whose leave-one-out predictions fit the target best; both come in closed form from one
+eigendecomposition for each width (kernel.py has the formulas). Rows weigh as sqrt(w) times features and targets.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from safegain.data.inputs import Inputs, fit_inputs
+from safegain.data.settings import check, is_number, is_whole, setting
+from safegain.learners.base import SCALINGS, Arrays, Family, TrainedFamily
+from safegain.learners.kernel import BLOCK_ROWS, MOST_FITTED, MOST_KEPT, Calibration, Kernel, calibrate, n_landmarks
+from safegain.learners.target import Target
+
+WIDTHS = (0.125, 0.5, 2.0, 8.0)
+PENALTIES = (1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
+MOST_CALIBRATING = 20_000  # rows whose left-out scores are calibrated
+
+
+@setting
+class KernelMachine(Family):
+    """Ridge regression on a Gaussian kernel between rows and landmarks.
+
+    Parameters
+    ----------
+    n_landmarks : rows that all others are compared with; None is up to 2,000, fewer for many rows
+    width : of the kernel, in mean squared distances between landmarks; None tries several
+    penalty : of the ridge regression; None tries several
+    scaling : of the columns, as for Network
+    """
+
+    n_landmarks: int | None = None
+    width: float | None = None
+    penalty: float | None = None
+    scaling: str = "auto"
+
+    def __post_init__(self) -> None:
+        some = self.n_landmarks
+        check(self, "n_landmarks", "be a whole number of at least 2", some is None or is_whole(some, least=2))
+        for name in ("width", "penalty"):
+            value = getattr(self, name)
+            check(self, name, "be a positive number", value is None or (is_number(value) and value > 0))
+        check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
+
+    def train(self, X: np.ndarray, target: Target, seed: int) -> "TrainedKernelMachine":
+        random = np.random.default_rng(seed)
+        kept = random.permutation(np.flatnonzero(target.weights > 0))[:MOST_FITTED]
+        inputs = fit_inputs(X[kept], model="network", scaling=self.scaling)
+        rows, target = inputs.rows(X[kept]).float(), target.taken(kept)  # in random order: the first are landmarks
+        width = self.width or self._width(rows, target)
+        fit = self._fit(rows, target, width, self.n_landmarks or n_landmarks(len(kept)))
+        return TrainedKernelMachine(inputs, fit.kernel.landmarks, fit.kernel.reach, *fit.solution, target.classes)
+
+    def cost(self, n: int, d: int, k: int) -> float:
+        m, n = self.n_landmarks or n_landmarks(n), min(n, MOST_FITTED)
+        tried = 0.0 if self.width else len(WIDTHS) * 0.7 * min(n / TRIED_ROWS, 1.0)
+        return 0.05 + tried + 5e-10 * m**3 + n * m * (m + d + 10 * k) * 1e-10
+
+    def _width(self, rows: Tensor, target: Target) -> float:
+        part, some = rows[:TRIED_ROWS], target.taken(np.arange(min(TRIED_ROWS, len(rows))))
+        return min(WIDTHS, key=lambda width: self._fit(part, some, width, TRIED_LANDMARKS).loss)
+
+    def _fit(self, rows: Tensor, target: Target, width: float, m: int) -> "_Fit":
+        ridge = _Ridge(Kernel.of(rows[:m], width), rows, target)
+        penalties = PENALTIES if self.penalty is None else (self.penalty,)
+        return min((ridge.fit(penalty) for penalty in penalties), key=lambda fit: fit.loss)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    kernel: Kernel
+    of_landmarks: Tensor  # (l, k)
+    centre: Tensor  # (k,)
+    calibration: Calibration | None  # None: numbers
+    loss: float  # of left-out predictions
+
+    @property
+    def solution(self) -> tuple[Tensor, Tensor]:
+        """Scores are K(x, L) times the first plus the second; the calibration is within."""
+        if self.calibration is None:
+            return self.of_landmarks, self.centre
+        return self.of_landmarks * self.calibration.scale, self.calibration.bias
+
+
+class _Ridge:
+    """Rotated features of all rows, kept where they are few, and what every penalty needs."""
+
+    def __init__(self, kernel: Kernel, rows: Tensor, target: Target) -> None:
+        self.kernel, self.rows, self.target = kernel, rows, target
+        self.root = torch.from_numpy(np.sqrt(target.weights)).float()[:, None]
+        self.table = torch.from_numpy(np.ascontiguousarray(target.table)).float()
+        self.centre = torch.from_numpy(target.mean).float()
+        r, k = kernel.root.shape[1], self.table.shape[1]
+        gram, moment = torch.zeros(r, r, dtype=torch.float64), torch.zeros(r, k, dtype=torch.float64)
+        for block, F in self._passes(kernel.root):
+            gram += F.T @ F
+            moment += F.T @ self._wanted(block)
+        values, vectors = torch.linalg.eigh(gram)
+        self.gram, self.moment = values.clamp(min=0), vectors.T @ moment
+        self.from_landmarks = (kernel.root.double() @ vectors).float()
+
+    @cached_property
+    def _kept(self) -> list[tuple[slice, Tensor]]:
+        return list(self._passes(self.from_landmarks))
+
+    def fit(self, penalty: float) -> _Fit:
+        shrunk = 1 / (self.gram + penalty)
+        rotated = (shrunk[:, None] * self.moment).float()
+        left_out = self._left_out(rotated, shrunk.float())
+        n = len(left_out)
+        wanted, weight = self.table[:n], torch.from_numpy(self.target.weights[:n])
+        of_landmarks = self.from_landmarks @ rotated
+        if self.target.classes is None:
+            squares = (left_out + self.centre - wanted).double().square()[:, 0]
+            loss = float((weight * squares).sum() / weight.sum())
+            return _Fit(self.kernel, of_landmarks, self.centre, None, loss)
+        calibration = calibrate(left_out, wanted, weight)
+        return _Fit(self.kernel, of_landmarks, self.centre, calibration, calibration.loss)
+
+    def _left_out(self, rotated: Tensor, shrunk: Tensor) -> Tensor:
+        """Predictions about the centre for the first rows, each by all rows but itself."""
+        found = []
+        for block, F in self._kept if len(self.rows) <= MOST_KEPT else self._passes(self.from_landmarks):
+            if block.start >= MOST_CALIBRATING:
+                break
+            own = (F.square() @ shrunk).clamp(max=0.999)[:, None]
+            found.append((F @ rotated - own * self._wanted(block)) / (1 - own) / self.root[block])
+        return torch.cat(found)
+
+    def _wanted(self, block: slice) -> Tensor:
+        return self.root[block] * (self.table[block] - self.centre)
+
+    def _passes(self, from_landmarks: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """Weighted features, some rows at a time."""
+        for first in range(0, len(self.rows), BLOCK_ROWS):
+            block = slice(first, first + BLOCK_ROWS)
+            yield block, self.root[block] * (self.kernel.to_landmarks(self.rows[block]) @ from_landmarks)
+
+
+@dataclass(frozen=True)
+class TrainedKernelMachine(TrainedFamily):
+    inputs: Inputs
+    landmarks: Tensor  # (l, d)
+    reach: float
+    of_landmarks: Tensor  # (l, k)
+    bias: Tensor  # (k,)
+    classes: np.ndarray | None
+
+    def outputs(self, X: Any) -> np.ndarray:
+        X = np.asarray(X)
+        kernel = Kernel(self.landmarks, self.reach, self.of_landmarks)
+        firsts = range(0, max(len(X), 1), BLOCK_ROWS)
+        scores = torch.cat([kernel.features(self.inputs.rows(X[i : i + BLOCK_ROWS]).float()) for i in firsts])
+        scores = scores.double() + self.bias.double()
+        return (scores if self.classes is None else torch.softmax(scores, dim=1)).numpy()
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        dtype = str(self.inputs.dtype).removeprefix("torch.")
+        arrays = {name: getattr(self, name).numpy() for name in ("landmarks", "of_landmarks", "bias")}
+        if self.inputs.mean is not None and self.inputs.scale is not None:
+            arrays |= {"mean": self.inputs.mean.numpy(), "scale": self.inputs.scale.contiguous().numpy()}
+        return {"reach": self.reach, "dtype": dtype, "n_features": self.landmarks.shape[1]}, arrays
+
+    @classmethod
+    def from_state(cls, facts: dict[str, Any], arrays: Arrays, classes: np.ndarray | None) -> Self:
+        dtype, reach = {"float32": torch.float32, "float64": torch.float64}[facts["dtype"]], facts["reach"]
+        d, k = facts["n_features"], 1 if classes is None else len(classes)
+        n = len(arrays["landmarks"])
+        shapes = {"landmarks": (n, d), "of_landmarks": (n, k), "bias": (k,), "mean": (d,), "scale": (d,)}
+        if not isinstance(reach, float) or not reach > 0 or not set(arrays) <= set(shapes) or not n:
+            raise ValueError("a kernel machine has no reach or no landmarks, or arrays that it does not know")
+        for name, array in arrays.items():
+            kind = np.float64 if name in ("mean", "scale") else np.float32
+            if array.shape != shapes[name] or array.dtype != kind or not np.isfinite(array).all():
+                raise ValueError(f"{name} of a kernel machine has another shape or type, or is not finite")
+        # Memory of torch's own, aligned as it was in the fit: products then have the same bits.
+        made = {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
+        inputs = Inputs(False, dtype, made.get("mean"), made.get("scale"))
+        if (inputs.mean is None) != (inputs.scale is None) or (inputs.scale is not None and not inputs.scale.all()):
+            raise ValueError("the scaling of a kernel machine is not whole, or divides by zero")
+        return cls(inputs, made["landmarks"], reach, made["of_landmarks"], made["bias"], classes)

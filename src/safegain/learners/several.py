@@ -1,0 +1,43 @@
+"""Several learners as one: each takes part in the contest."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from safegain.data.settings import check, setting
+from safegain.learners.base import Learner, Trained
+from safegain.learners.target import Target
+
+
+@setting
+class Several(Learner):
+    """A list of learners, of which a search finds the best, or a mixture. `PGSClassifier([...])` is short for it."""
+
+    learners: Sequence[Learner]
+
+    def __post_init__(self) -> None:
+        fit = len(self.learners) > 0 and all(isinstance(each, Learner) for each in self.learners)
+        check(self, "learners", "be a list of learners, at least one", fit)
+
+    @property
+    def takes_sparse(self) -> bool:  # type: ignore[override]
+        return any(each.takes_sparse for each in self.learners)
+
+    @property
+    def takes_weight(self) -> bool:  # type: ignore[override]
+        return all(each.takes_weight for each in self.learners)
+
+    def check_task(self, *, classifies: bool) -> None:
+        if not classifies:
+            raise ValueError("model: a list of models is for classes; PGSRegressor takes one model")
+        for each in self.learners:
+            each.check_task(classifies=classifies)
+
+    def variants(self, labels: str) -> tuple[Learner, ...]:
+        return tuple(variant for each in self.learners for variant in each.variants(labels))
+
+    def train(self, X: Any, target: Target, seed: int) -> Trained:
+        """The first: where nothing can be compared, it stands for all."""
+        return self.learners[0].train(X, target, seed)
+
+    def cost(self, n: int, d: int, k: int) -> float:
+        return sum(each.cost(n, d, k) for each in self.learners)

@@ -1,0 +1,83 @@
+"""How a differentiable learner is trained on a target: by its solver, or a network by the recipe."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from safegain.bilevel.losses import CrossEntropy, SquaredError
+from safegain.bilevel.lower import LowerLevel
+from safegain.bilevel.models import TwoLayer
+from safegain.bilevel.settling import settled
+from safegain.data.inputs import Rows
+from safegain.data.parts import Part, Parts
+from safegain.learners.base import Differentiable, Setup
+from safegain.learners.recipe import DropoutNetwork, Material, Objective, Recipe, train
+from safegain.learners.target import Target
+from safegain.learners.trained import TrainedModel
+
+
+def train_by_solver(learner: Differentiable, X: Rows, target: Target, seed: int) -> TrainedModel:
+    """Weights are scaled to mean 1: rows of weight 0 neither raise alpha nor slow a descent."""
+    setup = learner.setup(_bare_parts(X, target))
+    theta = setup.model.init(torch.Generator().manual_seed(seed))
+    weight = torch.from_numpy(target.weights / target.weights.mean()).to(theta.dtype)
+    mean, unit = (0.0, 1.0) if target.classes is not None else _units(target)
+    if target.classes is None:
+        base = torch.from_numpy((target.values - mean) / unit).to(theta.dtype)
+        lower, Q = LowerLevel(setup.model, SquaredError(), setup.inputs.rows(X), base, setup.alpha), 0 * base
+    else:
+        lower = LowerLevel(setup.model, CrossEntropy(), setup.inputs.rows(X), None, setup.alpha)
+        Q = torch.from_numpy(target.values).to(theta.dtype)
+    solver = settled(setup.solver, lower, weight, Q, theta, seed=seed)
+    theta = solver.solve(lower, weight, Q, start=theta).theta
+    if not torch.isfinite(theta).all():
+        raise ValueError(
+            "solver: training diverged to parameters that are not finite; lower its learning_rate, or scale X"
+        )
+    return TrainedModel(setup.inputs, setup.model, theta, target.classes, mean, unit)
+
+
+class SoftLabels(Objective):
+    """Cross-entropy to the distributions of the rows."""
+
+    def __init__(self, network: DropoutNetwork, material: Material, generator: torch.Generator, Q: Tensor) -> None:
+        super().__init__(network, material, generator)
+        self.Q = Q
+
+    def loss(self, rows: Tensor, progress: float) -> Tensor:
+        return self.cross_entropy(self.logits(rows), self.Q[rows], rows)
+
+
+def train_by_recipe(setup: Setup, X: Rows, target: Target, recipe: Recipe, seed: int) -> TrainedModel:
+    """To the end: what a row may be trained on says how far labels can be trusted, so that nothing need stop it."""
+    assert isinstance(setup.model, TwoLayer)
+    assert target.classes is not None
+    generator, rows = torch.Generator().manual_seed(seed), setup.inputs.rows(X)
+    Q = torch.from_numpy(target.values).to(setup.model.dtype)
+    weight = None if target.weight is None else torch.from_numpy(target.weights / target.weights.mean()).to(Q.dtype)
+    n = len(target)
+    material = Material(
+        rows, Q.argmax(dim=1), torch.ones(n, dtype=torch.bool), rows[:0], torch.empty(0).long(), Q.shape[1], weight
+    )
+    network = DropoutNetwork(setup.model, recipe.dropout, generator)
+    with torch.enable_grad():  # whatever the caller has switched off
+        theta = train(SoftLabels(network, material, generator, Q), recipe).theta.detach()
+    return TrainedModel(setup.inputs, setup.model, theta, target.classes)
+
+
+def setup_for(learner: Any, X: Rows, target: Target, *, by_recipe: bool) -> Setup:
+    return learner.setup(_bare_parts(X, target), by_recipe=by_recipe)
+
+
+def _bare_parts(X: Rows, target: Target) -> Parts:
+    """Rows alone, for a learner to be set up on."""
+    none = torch.empty(0)
+    return Parts(Part(X, none), Part(X, none), None, target.classes)
+
+
+def _units(target: Target) -> tuple[float, float]:
+    mean = float(target.mean[0])
+    unit = float(np.sqrt(np.average((target.values - mean) ** 2, weights=target.weights)))
+    return mean, unit or 1.0

@@ -1,0 +1,294 @@
+"""The default road for classes: many learners on labels as given and as corrected, and a contest between them.
+
+    evidence    what other rows say of each row's class, and how labels go wrong (evidence/classes.py)
+    candidates  every learner on weak labels, weak and trusted labels, trusted labels: what the user would have had;
+                and every learner on the evidence's labels
+    contest     on trusted rows that neither has used: log-loss ranks, and at most three are mixed
+    last        evidence, the chosen learners and the reference once more, with the rows of the contest
+
+Of many rows a part screens the candidates. A run that goes on finds its evidence again, and trains once more.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from safegain.data.checkpoint import Kept
+from safegain.data.labels import one_hot
+from safegain.data.stages import Stages
+from safegain.evidence.classes import Evidence
+from safegain.evidence.pooled import find_evidence
+from safegain.learners.mixture import TrainedMixture, logits_of
+from safegain.learners.wrapped import Wrapped
+from safegain.search.candidates import Candidate, candidates
+from safegain.search.contest import SafenessReport, Score, SetMargin, best_sharpness, better, fell_back, safe, worse_on
+from safegain.search.folds import Fold, folds_of, last_fold
+from safegain.search.heads import numbers
+from safegain.search.judges import contest_judges
+from safegain.search.material import Material
+from safegain.search.mixing import Mix, mixed
+from safegain.search.outcome import Choice, Comparison, Outcome, Standing
+from safegain.search.problem import Problem
+from safegain.search.references import BEST, NEW, REFERENCES, SAFE_CHOICE
+
+SCREENED, FINALISTS = 4000, 6  # rows that all candidates are tried on where there are more, and how many go on
+
+
+@dataclass
+class Entry:
+    """A candidate in the contest."""
+
+    candidate: Candidate
+    models: list[Any] = field(default_factory=list)  # one of each fold
+    P: np.ndarray = field(default_factory=lambda: np.empty(0))  # (m, k) on the judged rows, each by its fold's model
+    seconds: float = 0.0
+
+
+def contest_road(problem: Problem, measure: str = "log-loss") -> Outcome:
+    learner = problem.learner
+    if isinstance(learner, Wrapped):
+        problem = replace(problem, learner=learner.seeded(problem.random))
+    return _Road(problem, measure).outcome()
+
+
+class _Road:
+    def __init__(self, problem: Problem, measure: str) -> None:
+        self.problem, self.measure = problem, measure
+        self.material = Material.of(problem.parts, problem.learner)
+        self.folds = folds_of(self.material.rows, self.material.y, problem.random)
+        masks = [fold.judged for fold in self.folds]
+        self.judged = numbers(torch.stack(masks).any(dim=0)) if masks else torch.empty(0, dtype=torch.long)
+        self.y = self.material.y[self.judged]
+        self.weight = self._judges_weight()
+        self.seed = problem.random.randint(2**31)
+        self.entries = [Entry(each) for each in candidates([problem.learner], self._rivals())]
+        self.stages = Stages(0, problem.random, torch.Generator(), problem.checkpoint, problem.watch)
+
+    def outcome(self) -> Outcome:
+        # Before anything is learned: the definition of safeness may ask for what the rows do not have.
+        upper = None
+        if self.problem.safeness is not None:
+            upper = contest_judges(self.problem, crossed=len(self.folds) > 1)
+        if not self.folds:
+            return self._too_few()
+        self.stages.total = len(self.folds) + 1 + min(len(self.entries), FINALISTS) + 2
+        evidences = [self._evidence(f"evidence-{number}", fold) for number, fold in enumerate(self.folds)]
+        self._screen(evidences[0])
+        for entry in self.entries:
+            self._enter(entry, evidences)
+        del evidences  # of many rows and classes, they are a lot
+        scores = [self._score(entry.P) for entry in self.entries]
+        references = [number for number, entry in enumerate(self.entries) if entry.candidate.is_reference]
+        kept = min(references, key=lambda number: scores[number].loss)
+        mix = mixed([entry.P for entry in self.entries], self.y, self.weight)
+        margins = []
+        if upper is not None:
+            sharpness = best_sharpness(torch.from_numpy(logits_of(self.entries[kept].P)), self.y)
+            old = self._mixtures((kept,), (1.0,), (sharpness,))
+            new = self._mixtures(mix.members, mix.weights, mix.sharpness)
+            losses = zip(upper.names, upper.losses(old).tolist(), upper.losses(new).tolist(), strict=True)
+            margins = [SetMargin.between(*each) for each in losses]
+        return self._concluded(kept, mix, scores, margins)
+
+    def _concluded(self, kept: int, mix: Mix, scores: list[Score], margins: list[SetMargin]) -> Outcome:
+        old, new, reference = scores[kept], self._score(mix.P), self.entries[kept].candidate
+        told = (
+            f"{self.measure} {new.loss:.4g} against {old.loss:.4g} and {new.mistakes} against {old.mistakes} mistakes "
+            f"on {len(self.y)} trusted rows that the search did not use"
+        )
+        reason = worse_on(margins)
+        if reason is None and mix.members == (kept,):
+            reason = "nothing was better on trusted rows that the search did not use"
+        elif reason is None and not old.gives_way_to(new):
+            reason = f"the new model was not better ({told})"
+        fold = last_fold(self.material.rows)
+        evidence = self._evidence("last-evidence", fold)
+        self.stages.begin("last training")
+        members = {
+            number: self._trained(self.entries[number].candidate, fold, evidence.Q) for number in {kept, *mix.members}
+        }
+        sets = (SetMargin.between("held-out rows", old.loss, new.loss), *margins)
+        given = self._as_given(members[kept])
+        if reason is None:
+            model = TrainedMixture(
+                tuple(members[number] for number in mix.members),
+                mix.weights,
+                self.material.classes,
+                mix.sharpness,
+            )
+            Q = self.material.rows.of_weak(evidence.Q)
+            best = Choice(model, torch.ones(len(Q)), Q)
+            report = SafenessReport(
+                False, 1, sets, safe(f"{better(new.loss, old.loss, reference.labels)}, with {told}")
+            )
+        else:
+            best, report = given, SafenessReport(False, None, sets, "")
+            report = report.fallen_back(fell_back(reason, reference.labels))
+        return Outcome(
+            best,
+            given,
+            reference.labels,
+            {reference.labels: members[kept]},
+            report,
+            self._comparison(scores, new),
+            leaderboard=self._leaderboard(scores, mix),
+            n_iter=len(self.entries),
+        )
+
+    def _rivals(self) -> tuple[str, ...]:
+        """Trusted rows that lack classes also lack them where models are compared: who never says these would win."""
+        if self.problem.reference != BEST:
+            return (self.problem.reference,)
+        alone = [self.material.y[fold.trusted] for fold in self.folds]
+        if self.problem.parts.trusted_is_one_sided or any(len(y.unique()) < 2 for y in alone):
+            return REFERENCES[1:2]
+        return REFERENCES[1:]
+
+    def _judges_weight(self) -> np.ndarray | None:
+        """The user's; balanced, each class as a whole counts the same."""
+        weight = None if self.material.weight is None else self.material.weight[self.judged.numpy()]
+        if self.measure != "balanced log-loss":
+            return weight
+        counts = self.y.bincount().double().numpy()[self.y.numpy()]
+        return (1.0 if weight is None else weight) / counts
+
+    def _evidence(self, name: str, fold: Fold) -> Evidence:
+        if (kept := self.stages.kept(name)) is None:
+            pairs = self.material.pairs(fold.trusted)
+            found = find_evidence(
+                self.material.evidence_rows,
+                self.material.labels(pairs),
+                fold.targets,
+                fold.calibrating,
+                self.problem.random,
+            )
+            kept = self.stages.keep(name, Kept(found.tensors))
+        return Evidence.from_tensors(kept.tensors)
+
+    def _screen(self, evidence: Evidence) -> None:
+        """Those stay that do best on a part of the rows, and the best reference."""
+        self.stages.begin("screening")
+        if len(self.entries) <= FINALISTS or len(self.material.y) <= SCREENED:
+            return
+        fold, part = self.folds[0], np.zeros(len(self.material.y), dtype=bool)
+        part[np.random.RandomState(self.seed).permutation(len(part))[:SCREENED]] = True
+        part |= fold.trusted.numpy()
+        judged = numbers(fold.judged)
+        losses = []
+        for entry in self.entries:
+            began = time.perf_counter()
+            model = self._trained(entry.candidate, fold, evidence.Q, part)
+            P = model.predict_proba(self.material.X[judged.numpy()])
+            losses.append(Score.of_logits(torch.from_numpy(logits_of(P)), self.material.y[judged]).loss)
+            entry.seconds = time.perf_counter() - began
+        order = np.argsort(losses, kind="stable")
+        stay = {int(number) for number in order[:FINALISTS]}
+        if not any(self.entries[number].candidate.is_reference for number in stay):
+            stay.add(next(int(number) for number in order if self.entries[number].candidate.is_reference))
+        self.entries = [entry for number, entry in enumerate(self.entries) if number in stay]
+
+    def _enter(self, entry: Entry, evidences: Sequence[Evidence]) -> None:
+        self.stages.begin(entry.candidate.name)
+        began = time.perf_counter()
+        entry.models = [
+            self._trained(entry.candidate, fold, evidence.Q)
+            for fold, evidence in zip(self.folds, evidences, strict=True)
+        ]
+        entry.P = self._by_fold(entry.models).predict_proba(self.material.X[self.judged.numpy()])
+        entry.seconds += time.perf_counter() - began
+
+    def _trained(self, candidate: Candidate, fold: Fold, Q: Tensor, part: np.ndarray | None = None) -> Any:
+        """On these rows of `part`, or on all that the candidate takes."""
+        rows, target = self.material.training(candidate.labels, fold.trusted, Q)
+        if part is not None:
+            kept = np.flatnonzero(part[rows])
+            rows, target = rows[kept], target.taken(kept)
+        return candidate.learner.train(self.material.X[rows], target, self.seed)
+
+    def _score(self, P: np.ndarray) -> Score:
+        weight = None if self.weight is None else torch.from_numpy(self.weight)
+        return replace(Score.of_logits(torch.from_numpy(logits_of(P)), self.y), weight=weight)
+
+    def _by_fold(self, models: Sequence[Any]) -> "ByFold":
+        return ByFold(models, [fold.judged[self.judged].numpy() for fold in self.folds])
+
+    def _mixtures(self, members: Sequence[int], weights: tuple[float, ...], sharpness: tuple[float, ...]) -> Any:
+        """Those of the folds, as one that predicts the judged rows."""
+        return self._by_fold(
+            [
+                TrainedMixture(
+                    tuple(self.entries[number].models[fold] for number in members),
+                    weights,
+                    self.material.classes,
+                    sharpness,
+                )
+                for fold in range(len(self.folds))
+            ]
+        )
+
+    def _comparison(self, scores: list[Score], new: Score) -> Comparison:
+        """The best reference of each kind, and the new model."""
+        best: dict[str, Score] = {}
+        for entry, score in sorted(zip(self.entries, scores, strict=True), key=lambda pair: pair[1].loss):
+            if entry.candidate.is_reference:
+                best.setdefault(entry.candidate.labels, score)
+        best = {name: best[name] for name in REFERENCES if name in best} | {NEW: new}
+        rows = self.material.rows
+        among = self.judged if rows.order is None else rows.order[self.judged]
+        losses = {name: score.losses for name, score in best.items()}
+        wrong = {name: score.wrong for name, score in best.items()}
+        return Comparison(among - int(rows.weak.sum()), losses, wrong)
+
+    def _leaderboard(self, scores: list[Score], mix: Mix) -> list[Standing]:
+        share = dict(zip(mix.members, mix.weights, strict=True))
+        found = [
+            Standing(
+                entry.candidate.learner_name,
+                entry.candidate.labels,
+                score.loss,
+                score.mistakes,
+                share.get(number, 0.0),
+                entry.seconds,
+            )
+            for number, (entry, score) in enumerate(zip(self.entries, scores, strict=True))
+        ]
+        return sorted(found, key=lambda standing: standing.loss)
+
+    def _too_few(self) -> Outcome:
+        labels = SAFE_CHOICE if self.problem.reference == BEST else self.problem.reference
+        candidate = next(entry.candidate for entry in self.entries if entry.candidate.labels == labels)
+        n = self.problem.parts.search.n_sample + self.problem.parts.n_held_out
+        reason = f"{n} trusted rows are too few to compare models on some of them"
+        model = self._trained(candidate, last_fold(self.material.rows), torch.empty(0))
+        given, none = self._as_given(model), torch.empty(0, dtype=torch.long)
+        report = SafenessReport(True, None, (), fell_back(reason, labels))
+        return Outcome(given, given, labels, {labels: model}, report, Comparison(none, {}, {}))
+
+    def _as_given(self, model: Any) -> Choice:
+        """A reference on the labels as given; rows without one have what it predicts."""
+        parts, rows = self.problem.parts, self.material.rows
+        given, bare = one_hot(parts.weak.y, self.material.k, torch.float32), ~parts.labelled
+        if bare.any():
+            unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
+            given[bare] = torch.from_numpy(model.predict_proba(self.material.X[unlabelled])).float()
+        return Choice(model, parts.labelled.to(torch.float64), given)
+
+
+@dataclass(frozen=True)
+class ByFold:
+    """Predicts the judged rows, in any view of them, each by the model of its fold."""
+
+    models: Sequence[Any]
+    masks: Sequence[np.ndarray]  # over the judged rows
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        found = [model.predict_proba(X[mask]) for model, mask in zip(self.models, self.masks, strict=True)]
+        P = np.empty((len(self.masks[0]), found[0].shape[1]))
+        for mask, each in zip(self.masks, found, strict=True):
+            P[mask] = each
+        return P

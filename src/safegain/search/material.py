@@ -1,0 +1,88 @@
+"""All rows of a fit in one order, and what a candidate may train on of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+
+from safegain.data.any_rows import AnyRows
+from safegain.data.inputs import Rows, join_rows
+from safegain.data.labels import ClassLabels, one_hot
+from safegain.data.parts import Parts
+from safegain.evidence.numeric_rows import numeric_rows, without_gaps
+from safegain.learners.base import Learner
+from safegain.learners.target import Target
+from safegain.learners.wrapped import Wrapped
+from safegain.search.candidates import CORRECTED
+from safegain.search.heads import Arrangement, numbers
+
+
+@dataclass(frozen=True)
+class Material:
+    X: Rows
+    evidence_rows: Rows
+    y: Tensor  # (n,) class numbers
+    rows: Arrangement
+    classes: np.ndarray
+    weight: np.ndarray | None  # (n,) of the user's
+    given: Tensor | None  # (n,) class numbers before rows were checked, of trusted rows; None: not known
+
+    @classmethod
+    def of(cls, parts: Parts, learner: Learner) -> "Material":
+        """An estimator of the user's gets rows in the order that the user has them in: what it would have had."""
+        assert parts.classes is not None
+        X = join_rows([parts.weak.X, *(part.X for part in parts.trusted)])
+        y = torch.cat([parts.weak.y, *(part.y for part in parts.trusted)])
+        weights = [part.weight for part in (parts.weak, *parts.trusted)]
+        weight = None if weights[0] is None else torch.cat(weights).numpy()  # type: ignore[arg-type]
+        given = None
+        if parts.search.given is not None:
+            unknown = torch.full_like(parts.weak.y, -1)
+            given = torch.cat([unknown, *(part.given for part in parts.trusted if part.given is not None)])
+        order = None
+        if isinstance(X, AnyRows):
+            order = np.argsort(X.numbers)
+            X, y, weight = X[order], y[order], None if weight is None else weight[order]
+            given = None if given is None else given[order]
+        rows = Arrangement.of(parts, None if order is None else torch.from_numpy(order))
+        shown = X if isinstance(X, AnyRows) or scipy.sparse.issparse(X) else without_gaps(X)
+        if isinstance(X, AnyRows):
+            assert isinstance(learner, Wrapped)
+            weak = numbers(rows.labelled & rows.weak).numpy()
+            shown = numeric_rows(X.taken(), learner, weak, parts.classes[y[weak].numpy()])
+        return cls(X, shown, y, rows, parts.classes, weight, given)
+
+    @property
+    def k(self) -> int:
+        return len(self.classes)
+
+    def labels(self, pairs: Tensor | None) -> ClassLabels:
+        return ClassLabels(self.y, self.rows.trusted, self.k, pairs)
+
+    def pairs(self, trusted: Tensor) -> Tensor | None:
+        """How many of these rows of class j had been given label l, of a random sample; None: not known  # (k, k)"""
+        if self.given is None:
+            return None
+        kept = trusted & self.rows.sample & (self.given >= 0)
+        codes = self.y[kept] * self.k + self.given[kept]
+        return torch.bincount(codes, minlength=self.k**2).view(self.k, self.k).float()
+
+    def training(self, labels: str, trusted: Tensor, Q: Tensor | None) -> tuple[np.ndarray, Target]:
+        """Numbers of the rows, and what they are to be; `trusted` are the trusted rows that may be used."""
+        rows, weak = self.rows, self.rows.labelled & self.rows.weak
+        kept = {
+            "raw": weak,
+            "raw+trusted": weak | trusted,
+            "trusted": trusted,
+            CORRECTED: rows.weak | trusted,
+        }[labels]
+        found = numbers(kept)
+        if labels == CORRECTED:
+            assert Q is not None
+            values = Q[found]
+        else:
+            values = one_hot(self.y[found], self.k, torch.float32)
+        weight = None if self.weight is None else self.weight[found.numpy()]
+        return found.numpy(), Target(values.numpy(), self.classes, weight)

@@ -1,0 +1,46 @@
+"""A list of learners as one."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+
+from safegain.learners.boosting import Boosting
+from safegain.learners.forest import Forest
+from safegain.learners.linear import Linear
+from safegain.learners.network import Network
+from safegain.learners.several import Several
+from safegain.learners.wrapped import Wrapped
+from tests.learners.soft_rows import sure
+
+
+def test_variants_are_those_of_all_in_order():
+    several = Several([Forest(n_trees=7), Linear(), Boosting()])
+    for labels in ("raw", "corrected", "trusted"):
+        assert several.variants(labels) == (*Forest(n_trees=7).variants(labels), Linear(), *Boosting().variants(labels))
+    assert len(several.variants("raw")) > 3
+    assert several.cost(1000, 10, 3) == pytest.approx(sum(each.cost(1000, 10, 3) for each in several.learners))
+
+
+def test_what_it_takes():
+    assert Several([Network(), Linear()]).takes_sparse
+    assert not Several([Network(), Forest()]).takes_sparse
+    assert Several([Network(), Wrapped(LogisticRegression())]).takes_weight
+    assert not Several([Network(), Wrapped(KNeighborsClassifier())]).takes_weight
+    with pytest.raises(ValueError, match="model: must be a classifier, got Ridge"):
+        Several([Linear(), Wrapped(Ridge())]).check_task(classifies=True)
+    with pytest.raises(ValueError, match="model: a list of models is for classes"):
+        Several([Linear()]).check_task(classifies=False)
+    Several([Linear(), Network()]).check_task(classifies=True)
+
+
+def test_the_first_one_is_trained_where_nobody_chooses():
+    X, target = sure(60)
+    found = Several([Forest(n_trees=3), Linear()]).train(X, target, 4).predict_proba(X)
+    np.testing.assert_array_equal(found, Forest(n_trees=3).train(X, target, 4).predict_proba(X))
+
+
+@pytest.mark.parametrize("wrong", [[], [Linear(), "forest"], [Ridge()]])
+def test_a_list_of_other_things_is_refused(wrong):
+    with pytest.raises(ValueError, match="Several: learners must be a list of learners, at least one, got"):
+        Several(wrong)

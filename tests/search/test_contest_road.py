@@ -1,0 +1,218 @@
+"""The contest of several learners: who wins, who may look at what, and what is handed back."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import safegain.search.contest_road as road
+from safegain import Auto, Forest, KernelMachine, Linear, PerClass, PGSClassifier, Several
+from safegain.learners.mixture import TrainedMixture
+from tests.search.samples import digits, misled, unseen
+
+SMALL = Forest(n_trees=20)
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    """Evidence that is quick to find."""
+    monkeypatch.setattr("safegain.evidence.class_heads.MOST_TREES", 20)
+    monkeypatch.setattr("safegain.evidence.class_heads.LEAST_TREES", 20)
+    monkeypatch.setattr("safegain.evidence.pooled.ROUNDS", 2)
+
+
+def fitted(n=480, wrong=0.5, **settings):
+    X, noisy, true, trusted = digits(n, 10, wrong)
+    model = PGSClassifier(**{"model": [SMALL, Linear()], "random_state": 0} | settings)
+    return model.fit(X, noisy, trusted=trusted), X, noisy, true, trusted
+
+
+@dataclass(frozen=True)
+class Spy(Linear):
+    """Remembers what it was trained on."""
+
+    seen: list[Any] = field(default_factory=list, compare=False)
+
+    def train(self, X, target, seed):
+        self.seen.append((np.array(X), target, seed))
+        return super().train(X, target, seed)
+
+
+def test_a_mixture_on_corrected_labels_beats_the_reference_on_noisy_digits():
+    model, _, noisy, true, trusted = fitted(900, wrong=0.6)
+    X_new, y_new = unseen(900, 10)
+    assert isinstance(model.model_, TrainedMixture)
+    assert not model.record_.fell_back
+    assert "Safe: better than the reference" in model.safeness_.status
+    assert (model.predict(X_new) == y_new).mean() > (model.reference_model_.predict(X_new) == y_new).mean()
+    flipped = ~trusted & (noisy != true)
+    assert (model.corrected_labels_[flipped] == true[flipped]).mean() > 0.8
+    board = model.leaderboard_
+    assert list(board.columns) == ["learner", "trained_on", "loss", "mistakes", "share", "seconds"]
+    assert board["loss"].is_monotonic_increasing
+    assert board["share"].sum() == pytest.approx(1)
+    assert set(board["trained_on"]) == {"raw+trusted", "trusted", "corrected"}
+    weights = board.loc[board["share"] > 0, "share"].to_list()
+    assert sorted(weights) == pytest.approx(sorted(model.model_.weights))
+
+
+def test_the_same_again_from_the_same_seed():
+    first, X, *_ = fitted()
+    second, *_ = fitted()
+    np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))
+
+
+def test_misled_evidence_does_not_win(monkeypatch):
+    monkeypatch.setattr(road, "find_evidence", misled(road.find_evidence))
+    model, *_ = fitted(wrong=0.1)
+    used = model.leaderboard_.query("share > 0")["trained_on"]
+    assert "corrected" not in set(used)
+    assert model.reference_ in {"raw+trusted", "trusted"}
+
+
+def test_nothing_better_hands_the_reference_back(monkeypatch):
+    monkeypatch.setattr(road, "find_evidence", misled(road.find_evidence))
+    model, X, noisy, _, trusted = fitted(model=[Linear()], reference="raw+trusted", wrong=0.1)
+    assert model.record_.fell_back
+    assert "nothing was better" in model.safeness_.status
+    alone = Linear().train(X, _target(noisy), 0)
+    assert (model.predict(X) == alone.predict(X)).mean() > 0.99  # trained on all rows, as the user would have had it
+    np.testing.assert_array_equal(model.corrected_labels_[~trusted], noisy[~trusted])
+
+
+def _target(codes):
+    from safegain.learners.target import Target
+
+    return Target.of_codes(codes, np.arange(10))
+
+
+@pytest.mark.parametrize("n", [320, 640])  # of 96 trusted rows each half judges in turn, of 192 one does
+def test_who_judges_is_no_part_of_training(n):
+    spy = Spy()
+    model, X, _, _, trusted = fitted(n, model=[spy], reference="raw+trusted")
+    judged = set(model.comparison_["row"])
+    assert len(judged) == (trusted.sum() if trusted.sum() < 150 else model.held_out_.sum())
+    contest = spy.seen[:-2] if model.record_.fell_back is False else spy.seen[:-1]
+    for rows, target, _ in contest:
+        numbers = _numbers(X, rows)
+        here = judged & set(numbers)
+        if trusted.sum() < 150:  # in turn: at most the other half
+            assert len(here) <= len(judged) // 2 + 1
+        else:
+            assert not here
+        assert len(target) == len(rows)
+    last = _numbers(X, spy.seen[-1][0])
+    assert judged <= set(last)
+
+
+def _numbers(X, rows):
+    place = {row.tobytes(): number for number, row in enumerate(np.asarray(X, dtype=float))}
+    return [place[row.tobytes()] for row in np.asarray(rows, dtype=float)]
+
+
+def test_few_trusted_rows_are_of_use():
+    X, noisy, _, trusted = digits(400, 10, 0.5)
+    few = trusted & (np.cumsum(trusted) <= 30)
+    model = PGSClassifier([SMALL, KernelMachine()], random_state=0).fit(
+        X[~trusted | few], noisy[~trusted | few], trusted=few[~trusted | few]
+    )
+    X_new, y_new = unseen(400, 10)
+    assert len(model.comparison_["row"].unique()) == 30
+    assert (model.predict(X_new) == y_new).mean() >= (model.reference_model_.predict(X_new) == y_new).mean() - 0.02
+
+
+def test_too_few_trusted_rows_to_compare():
+    X, noisy, _, trusted = digits()
+    few = trusted & (np.cumsum(trusted) <= 7)
+    rows = ~trusted | few
+    model = PGSClassifier([Linear(), SMALL], random_state=0).fit(X[rows], noisy[rows], trusted=few[rows])
+    assert "7 trusted rows are too few" in model.safeness_.status
+    assert model.reference_ == "raw+trusted"
+    assert len(model.leaderboard_) == 0
+
+
+def test_a_part_of_many_rows_screens(monkeypatch):
+    monkeypatch.setattr(road, "SCREENED", 100)
+    monkeypatch.setattr(road, "FINALISTS", 2)
+    spy = Spy()
+    model, *_, trusted = fitted(640, model=[spy, SMALL], wrong=0.5)
+    assert len(model.leaderboard_) in (2, 3)
+    assert set(model.leaderboard_["trained_on"]) & {"raw+trusted", "trusted"}
+    sizes = [len(target) for _, target, _ in spy.seen[:3]]
+    assert max(sizes) <= 100 + (trusted & ~model.held_out_).sum()
+
+
+def test_balanced_classes_count_the_same():
+    X, noisy, true, trusted = digits(640, 10)
+    rare = (true == 0) & (np.arange(len(true)) % 8 > 0)
+    kept = ~rare
+    plain, balanced = (
+        PGSClassifier([SMALL, Linear()], search=Auto(measure=measure), random_state=0).fit(
+            X[kept], noisy[kept], trusted=trusted[kept]
+        )
+        for measure in ("log-loss", "balanced")
+    )
+    assert "balanced log-loss" in balanced.safeness_.status
+    losses = balanced.comparison_.query("model == 'new'")
+    y = true[kept][losses["row"]]
+    by_class = losses.groupby(y)["loss"].mean().mean()
+    margin = balanced.safeness_.sets[0]
+    wanted = margin.new_loss if not balanced.record_.fell_back else by_class
+    assert wanted == pytest.approx(by_class)
+    assert plain.safeness_.sets[0].new_loss != pytest.approx(by_class)
+
+
+def test_safeness_is_judged_on_rows_of_the_contest():
+    model, *_ = fitted(640, safeness=PerClass())
+    assert [each.name for each in model.safeness_.sets] == ["held-out rows", *(f"class {k}" for k in range(10))]
+    model, *_ = fitted(320, safeness=PerClass())  # in turn
+    by_class = {each.name: each for each in model.safeness_.sets[1:]}
+    losses = model.comparison_.query("model == 'new'")
+    true = digits(320, 10)[2]
+    if not model.record_.fell_back:
+        for k in range(10):
+            own = losses.loc[true[losses["row"]] == k, "loss"].mean()
+            assert by_class[f"class {k}"].new_loss == pytest.approx(own, rel=0.05)
+
+
+def test_a_run_that_goes_on_ends_the_same(tmp_path, monkeypatch):
+    plain, X, noisy, _, trusted = fitted()
+    seen = []
+    enter = road._Road._enter
+
+    def killed(self, entry, evidences):
+        seen.append(entry)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return enter(self, entry, evidences)
+
+    monkeypatch.setattr(road._Road, "_enter", killed)
+    model = PGSClassifier([SMALL, Linear()], random_state=0, checkpoint=tmp_path / "kept")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, noisy, trusted=trusted)
+    monkeypatch.setattr(road._Road, "_enter", enter)
+    found = []
+    monkeypatch.setattr(road, "find_evidence", lambda *a, find=road.find_evidence: found.append(1) or find(*a))
+    model.fit(X, noisy, trusted=trusted)
+    assert len(found) == 1  # the last one
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
+def test_rows_without_a_label_have_a_distribution():
+    X, noisy, true, trusted = digits(480)
+    noisy = np.where(~trusted & (np.arange(len(noisy)) % 5 == 0), -1, noisy)
+    model = PGSClassifier([SMALL, Linear()], random_state=0).fit(X, noisy, trusted=trusted)
+    bare = noisy == -1
+    assert (model.corrected_labels_[bare] == true[bare]).mean() > 0.8
+    np.testing.assert_allclose(model.label_distribution_.sum(axis=1), 1, atol=1e-5)
+
+
+def test_a_list_is_for_classes():
+    from safegain import PGSRegressor
+
+    with pytest.raises(ValueError, match="list of models is for classes"):
+        PGSRegressor([Linear()]).fit(np.zeros((20, 2)), np.arange(20.0))
+    with pytest.raises(ValueError, match="list is empty"):
+        PGSClassifier([]).fit(np.zeros((20, 2)), np.arange(20) % 2)
+    assert Several([Linear()]).variants("raw") == (Linear(),)

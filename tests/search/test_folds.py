@@ -1,0 +1,73 @@
+"""Few trusted rows judge in turn, many in one part; nobody judges what it has trained or calibrated."""
+
+import numpy as np
+import pytest
+import torch
+
+from safegain.search.folds import FEW, LEAST, folds_of, last_fold
+from safegain.search.heads import Arrangement
+
+
+def arrangement(n_weak, n_search, n_held, n_others=0):
+    n = n_weak + n_search + n_others + n_held
+    number = torch.arange(n)
+    weak, held = number < n_weak, number >= n - n_held
+    sample = ~weak & ~((number >= n_weak + n_search) & ~held)
+    return Arrangement(torch.ones(n, dtype=torch.bool), weak, ~weak & ~held, held, sample)
+
+
+def y_of(rows):
+    return torch.arange(len(rows)) % 3
+
+
+def random():
+    return np.random.RandomState(0)
+
+
+@pytest.mark.parametrize(("n_search", "n_held", "n_others"), [(10, 10, 0), (30, 30, 7), (200, 200, 0), (200, 200, 9)])
+def test_who_judges_has_no_other_part(n_search, n_held, n_others):
+    rows = arrangement(50, n_search, n_held, n_others)
+    folds = folds_of(rows, y_of(rows), random())
+    assert len(folds) == (2 if n_search + n_held < FEW else 1)
+    for fold in folds:
+        assert not (fold.judged & (fold.trusted | fold.targets | fold.calibrating)).any()
+        assert not (fold.calibrating & fold.targets).any()
+        assert (fold.calibrating & ~fold.trusted).sum() == 0
+        assert (fold.judged | fold.calibrating)[~rows.sample].sum() == 0
+        assert (rows.trusted & ~rows.sample & ~fold.trusted).sum() == 0  # their labels are right, and train
+        assert fold.targets[rows.weak].all()
+
+
+def test_of_few_rows_every_one_judges_once():
+    rows = arrangement(50, 30, 30)
+    first, second = folds_of(rows, y_of(rows), random())
+    assert torch.equal(first.judged | second.judged, rows.trusted)
+    assert torch.equal(first.judged, second.calibrating)
+    assert int(first.judged.sum()) == 30
+    assert not (first.targets | second.targets)[rows.trusted].any()
+
+
+def test_of_many_rows_half_of_the_search_rows_are_targets():
+    rows = arrangement(50, 300, 300)
+    (fold,) = folds_of(rows, y_of(rows), random())
+    assert torch.equal(fold.judged, rows.held_out)
+    assert fold.calibrating.sum() == 150
+    assert (torch.bincount(y_of(rows)[fold.calibrating]) == 50).all()
+    assert torch.equal(fold.targets[rows.trusted], (rows.search & ~fold.calibrating)[rows.trusted])
+
+
+def test_too_few_rows_make_no_fold():
+    assert folds_of(arrangement(50, LEAST // 2 - 1, LEAST // 2), y_of(arrangement(50, 3, 4)), random()) == []
+    assert folds_of(arrangement(50, 200, 0), y_of(arrangement(50, 200, 0)), random()) == []  # none is to judge
+    assert len(folds_of(arrangement(50, 20, 0), y_of(arrangement(50, 20, 0)), random())) == 2  # all do, in turn
+    assert len(folds_of(arrangement(50, LEAST // 2, LEAST // 2), y_of(arrangement(50, 4, 4)), random())) == 2
+
+
+@pytest.mark.parametrize("n", [20, 300])
+def test_in_the_end_all_trusted_rows_train(n):
+    rows = arrangement(50, n, n, 5)
+    fold = last_fold(rows)
+    assert torch.equal(fold.trusted, rows.trusted)
+    assert not (fold.calibrating & fold.targets).any()
+    assert torch.equal(fold.calibrating, rows.sample if 2 * n < FEW else rows.held_out)
+    assert not fold.judged.any()
