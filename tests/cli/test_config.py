@@ -71,7 +71,9 @@ def test_one_column_in_a_file_needs_no_list(tmp_path):
     assert asked("t.csv", "--config", str(tmp_path / "run.toml"))["params"]["drop"] == ["colour"]
 
 
-@pytest.mark.parametrize("line", ['colour = "red"', "[table]\nlabel = 1", "label = ", "\x00", 'search = ["auto", "free"]'])
+@pytest.mark.parametrize(
+    "line", ['colour = "red"', "[table]\nlabel = 1", "label = ", "\x00", 'search = ["auto", "free"]']
+)
 def test_a_config_file_that_is_wrong(tmp_path, line):
     (tmp_path / "run.toml").write_text(line)
     ended = CliRunner().invoke(

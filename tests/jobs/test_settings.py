@@ -132,7 +132,11 @@ def test_several_texts_are_a_list_of_models():
     [
         ("classes", {"model": ["forest", "stump"]}, "^model: 'stump' is not known; give one of auto, best, network"),
         ("classes", {"model": ["linear", "forest, n_hidden=5"]}, "^model: Forest takes no option 'n_hidden'; it is"),
-        ("classes", {"model": ["forest", "linear"], "search": "free"}, "^search: Free follows derivatives, and Several"),
+        (
+            "classes",
+            {"model": ["forest", "linear"], "search": "free"},
+            "^search: Free follows derivatives, and Several",
+        ),
         ("numbers", {"model": ["forest", "linear"]}, "^model: a list of models is for classes"),
     ],
 )

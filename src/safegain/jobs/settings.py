@@ -7,7 +7,7 @@ network, solver={name="adam", n_steps=300}         an object within: a table, wh
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 BETWEEN_ITEMS = re.compile(r",(?![^\[{]*[\]}])")  # commas outside of lists and tables
@@ -55,11 +55,11 @@ def search_from_text(text: str) -> Any:
     return _named("search", {"auto": Auto, "free": Free, "structured": Structured}, items)
 
 
-def model_of(text: str | Sequence[str]) -> Any:
+def model_of(text: str | list[str]) -> Any:
     """A learner, or one of the words that stand for some; a list of texts is a list of models."""
     from safegain import Boosting, Forest, KernelMachine, Linear, Network, Recipe
 
-    if isinstance(text, list | tuple):
+    if isinstance(text, list):
         return [model_of(each) for each in text]
     items = _items(text, "model", first="name")
     if "recipe" in items:
