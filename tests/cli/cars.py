@@ -16,11 +16,12 @@ def shared(name):
     return path
 
 
-def fit_cars(folder):
+def fit_cars(folder, model=QUICK):
     files = [folder / "train.csv", "--trusted", folder / "trusted.csv"]
-    return [*files, "--label", "region", "--id", "car", "--seed", 3, *QUICK]
+    return [*files, "--label", "region", "--id", "car", "--seed", 3, *model]
 
 
 def fitted_here(cars, out, *options):
-    """`safegain fit` on the cars without a process of its own."""
-    return CliRunner().invoke(app, ["fit", *map(str, fit_cars(cars)), *options, "--out", str(out)])
+    """`safegain fit` on the cars without a process of its own, of a quick model unless the options name one."""
+    model = () if "--model" in options else QUICK
+    return CliRunner().invoke(app, ["fit", *map(str, fit_cars(cars, model)), *options, "--out", str(out)])

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from safegain import Forest, Linear
 from safegain.cli import app
 from safegain.jobs.shown import choose_examples
 from safegain.runs import RunError, open_run
@@ -137,6 +138,8 @@ def test_pictures_in_an_npz(tmp_path):
     ("option", "message"),
     [
         (["--model", "stump"], "model: 'stump' is not known"),
+        (["--model", "linear", "--model", "best, n_trees=5"], "model: best takes no settings"),
+        (["--model", "linear", "--model", "forest", "--search", "free"], "search: Free follows derivatives"),
         (["--model", "network, n_outer=5"], "model: Network takes no option 'n_outer'; it is an option of Free"),
         (["--workspace", "space"], "search: Auto takes no option 'workspace'; it is an option of Free"),
         (["--certificate", "never"], "certificate: Claims: delta must be"),
@@ -154,11 +157,29 @@ def test_pictures_in_an_npz(tmp_path):
     ],
 )
 def test_wrong_settings_are_said_in_one_line_and_nothing_is_written(cars, tmp_path, option, message):
-    ended = CliRunner().invoke(app, ["fit", *map(str, fit_cars(cars)), "--out", str(tmp_path / "out"), *option])
+    ended = fitted_here(cars, tmp_path / "out", *option)
     assert ended.exit_code == 2, ended.output
     assert message in ended.stderr
     assert len(ended.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_several_models_compete_and_their_run_is_read_like_any_other(cars, tmp_path):
+    models = ["--model", "linear", "--model", "forest, n_trees=10"]
+    ended = fitted_here(cars, tmp_path / "run", *models)
+    assert ended.exit_code == 0, ended.output
+    request = json.loads((tmp_path / "run" / "request.json").read_text())
+    assert request["settings"]["model"] == models[1::2]
+    assert [word for word in request["command"] if word in models] == models
+    estimator = load(tmp_path / "run")[-1]
+    assert estimator.model == [Linear(), Forest(n_trees=10)]
+    board = estimator.leaderboard_
+    assert set(board["learner"].str.extract(r"(\w+)\(")[0]) == {"Linear", "Forest"}
+    report = (tmp_path / "run" / "report.html").read_text()
+    assert "The learners that took part" in report
+    assert "10 trees, leaves of " in report
+    here("predict", tmp_path / "run", cars / "fresh.csv", "--out", tmp_path / "p.csv")
+    assert set(pd.read_csv(tmp_path / "p.csv")["prediction"]) <= {"usa", "europe", "japan"}
 
 
 def test_a_folder_that_is_in_use_or_not_empty_is_left_alone(cars, tmp_path):

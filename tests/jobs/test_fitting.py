@@ -17,7 +17,7 @@ from safegain.runs import RunError
 from tests.command import ENVIRONMENT, done, start
 from tests.jobs.kills import killed_in, refused
 
-MOMENTS = int(os.environ.get("SAFEGAIN_MOMENTS", "0"))  # of each of five fits; 0: one of each of three
+MOMENTS = int(os.environ.get("SAFEGAIN_MOMENTS", "0"))  # of each of six fits; 0: one of each of three
 
 
 FITS = {
@@ -25,6 +25,7 @@ FITS = {
     "classes, certified": [
         *("digits.csv", "--label", "digit", "--model", "network, recipe={n_steps=100}", "--certificate", "0.05")
     ],
+    "several": ["digits.csv", "--label", "digit", "--model", "linear", "--model", "forest, n_trees=20"],
     "free": ["digits.csv", "--label", "digit", "--search", "free, n_outer=8", "--model", "linear"],
     "numbers": ["diabetes.csv", "--label", "progression"],
     "numbers, free": ["diabetes.csv", "--label", "progression", "--search", "free", "--model", "linear"],

@@ -1,7 +1,9 @@
 import subprocess
 import time
 
+from safegain import Boosting, Forest
 from safegain.jobs.request import Request
+from safegain.jobs.settings import make_estimator
 from safegain.tables import Source
 from tests.command import ENVIRONMENT, start
 from tests.jobs.kills import refused
@@ -22,6 +24,14 @@ def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
     assert "is not the file that the fit began with" in refused("resume", tmp_path / "run")
     (tmp_path / "run" / "request.json").write_text('{"format": 1, "command": ')
     assert "is damaged" in refused("resume", tmp_path / "run")
+
+
+def test_several_models_are_asked_for_again(tables, tmp_path):
+    models = ["forest", "boosting, max_iter=300"]
+    Request(Source(str(tables / "digits.csv"), "digit", "right"), {"model": models}, 0, "auto", 1, ["fit"]).write(
+        tmp_path
+    )
+    assert make_estimator("classes", Request.read(tmp_path).settings).model == [Forest(), Boosting(max_iter=300)]
 
 
 def test_a_fit_of_several_processes_is_not_gone_on_with_by_one(tables, tmp_path):

@@ -96,7 +96,19 @@ def hostile_run(folder: Path) -> Path:
         created=HOSTILE[0],
         safegain=HOSTILE[5],
         versions={HOSTILE[1]: HOSTILE[2]},
-        estimator={"name": HOSTILE[3], "parameters": {word: word for word in HOSTILE}},
+        estimator={
+            "name": HOSTILE[3],
+            "parameters": {word: word for word in HOSTILE},
+            "fitted": {"leaderboard": _standings()},
+        },
         history=[{"candidate": word, "rank_loss": 0.5, "mistakes": 0.1} for word in HOSTILE],
         models=facts["models"] + [{"name": word, "n": 9, "loss": 1, "mistakes": 0.1, "role": None} for word in HOSTILE],
     )
+
+
+def _standings() -> list[dict]:
+    told = [(f"Wrapped(estimator={word}, features={word})", word) for word in HOSTILE]
+    return [
+        {"learner": learner, "trained_on": word, "loss": 1e308, "mistakes": 3, "share": 0.3, "seconds": 1e308}
+        for learner, word in told
+    ]

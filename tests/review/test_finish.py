@@ -35,11 +35,12 @@ def test_finish_writes_what_is_decided_and_the_command(folder, client):
 
 def test_the_first_command_is_taken_up_again(folder, client):
     asked = ["fit", "a b.csv", "--label", "animal; rm -rf /", "--out", "old", "--checked", "earlier.parquet", "--out=x"]
+    asked += (models := ["--model", "forest", "--model", "boosting, max_iter=9"])
     (folder / "request.json").write_text(json.dumps({"command": asked}))
     (folder.parent / "run-2").mkdir()
     command = shlex.split(client.post("/api/finish").json()["command"])
     checked, out = str(folder / "trusted.parquet"), str(folder.parent / "run-3")
-    kept = ["fit", "a b.csv", "--label", "animal; rm -rf /", "--checked", "earlier.parquet"]
+    kept = ["fit", "a b.csv", "--label", "animal; rm -rf /", "--checked", "earlier.parquet", *models]
     assert command == ["safegain", *kept, "--checked", checked, "--out", out]
     for bad in ("fit", ["review"], ["fit", 1], None):
         (folder / "request.json").write_text(json.dumps({"command": bad}))

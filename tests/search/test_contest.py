@@ -66,6 +66,15 @@ def test_a_reference_by_its_rows():
     assert trained_on("trusted") == "the reference, trained on trusted rows"
 
 
+def test_a_reference_of_several_learners_has_a_name():
+    named = "the reference, Linear(alpha=2) trained on raw rows"
+    assert trained_on("raw", "Linear(alpha=2)") == named
+    assert (
+        fell_back("it was worse", "raw", learner="Linear(alpha=2)") == f"Fell back: it was worse, so this is {named}."
+    )
+    assert better(0.9, 1.0, "raw", "Linear(alpha=2)") == f"better than {named}"
+
+
 @pytest.mark.parametrize(
     ("new", "words"),
     [(0.9, "better than"), (1.0, "not worse, chance aside, than"), (1.1, "not worse, chance aside, than")],

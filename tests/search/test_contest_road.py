@@ -11,15 +11,15 @@ from safegain import Auto, Forest, KernelMachine, Linear, PerClass, PGSClassifie
 from safegain.learners.mixture import TrainedMixture
 from tests.search.samples import digits, misled, unseen
 
-SMALL = Forest(n_trees=20)
+SMALL = Forest(n_trees=10)
 
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch):
     """Evidence that is quick to find."""
-    monkeypatch.setattr("safegain.evidence.class_heads.MOST_TREES", 20)
-    monkeypatch.setattr("safegain.evidence.class_heads.LEAST_TREES", 20)
-    monkeypatch.setattr("safegain.evidence.pooled.ROUNDS", 2)
+    monkeypatch.setattr("safegain.evidence.class_heads.MOST_TREES", 10)
+    monkeypatch.setattr("safegain.evidence.class_heads.LEAST_TREES", 10)
+    monkeypatch.setattr("safegain.evidence.pooled.ROUNDS", 1)
 
 
 def fitted(n=480, wrong=0.5, **settings):
@@ -44,7 +44,9 @@ def test_a_mixture_on_corrected_labels_beats_the_reference_on_noisy_digits():
     X_new, y_new = unseen(900, 10)
     assert isinstance(model.model_, TrainedMixture)
     assert not model.record_.fell_back
-    assert "Safe: better than the reference" in model.safeness_.status
+    names = {each.learner for each in model.record_.leaderboard if each.trained_on == model.reference_}
+    named = [f"Safe: better than the reference, {name} trained on {model.reference_} rows, with" for name in names]
+    assert any(model.safeness_.status.startswith(each) for each in named)
     assert (model.predict(X_new) == y_new).mean() > (model.reference_model_.predict(X_new) == y_new).mean()
     flipped = ~trusted & (noisy != true)
     assert (model.corrected_labels_[flipped] == true[flipped]).mean() > 0.8
@@ -76,6 +78,7 @@ def test_nothing_better_hands_the_reference_back(monkeypatch):
     model, X, noisy, _, trusted = fitted(model=[Linear()], reference="raw+trusted", wrong=0.1)
     assert model.record_.fell_back
     assert "nothing was better" in model.safeness_.status
+    assert "so this is the reference, Linear() trained on raw+trusted rows." in model.safeness_.status
     alone = Linear().train(X, _target(noisy), 0)
     assert (model.predict(X) == alone.predict(X)).mean() > 0.99  # trained on all rows, as the user would have had it
     np.testing.assert_array_equal(model.corrected_labels_[~trusted], noisy[~trusted])
@@ -128,6 +131,7 @@ def test_too_few_trusted_rows_to_compare():
     rows = ~trusted | few
     model = PGSClassifier([Linear(), SMALL], random_state=0).fit(X[rows], noisy[rows], trusted=few[rows])
     assert "7 trusted rows are too few" in model.safeness_.status
+    assert "so this is the reference, Linear() trained on raw+trusted rows." in model.safeness_.status
     assert model.reference_ == "raw+trusted"
     assert len(model.leaderboard_) == 0
 

@@ -1,12 +1,14 @@
 """What a search hands back: units, and the way back to the reference."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
 from safegain.bilevel.search_space import Point
 from safegain.data.parts import Part, Parts
 from safegain.search.contest import SafenessReport, SetMargin
-from safegain.search.outcome import Choice, Comparison, Outcome
+from safegain.search.outcome import Choice, Comparison, Outcome, Standing
 
 ROWS = Part(np.ones((2, 1)), torch.tensor([0.0, 1.0]))
 
@@ -44,3 +46,7 @@ def test_an_outcome_falls_back_to_its_reference():
     )
     assert fallen.safeness.sets == (SetMargin("held-out rows", 2.0, 2.0, 0.0),)
     assert (fallen.history, fallen.n_iter, fallen.comparison) == ([{"step": 0}], 1, comparison)
+    told = [("Network()", "corrected"), ("Linear()", "raw"), ("Forest()", "raw")]
+    board = [Standing(learner, labels, 1.0, 3, 0.0, 0.1) for learner, labels in told]
+    named = replace(outcome, leaderboard=board).fallen_back("it was not certified")
+    assert named.safeness.status.endswith("so this is the reference, Linear() trained on raw rows.")

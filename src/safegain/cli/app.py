@@ -87,9 +87,11 @@ def fit(
     drop: Annotated[list[str] | None, _option("This column is left out.", _KINDS)] = None,
     image_features: Annotated[str, _option("auto, patches or pixels.", _KINDS)] = "auto",
     model: Annotated[
-        str | None,
+        list[str] | None,
         _option(
-            'What is trained: auto, network, linear, forest, boosting, kernel, or "network, n_hidden=50, ...".', _SEARCH
+            'What is trained: auto, network, linear, forest, boosting, kernel, or "network, n_hidden=50, ...". Given '
+            "several times, these compete, and the best of them are mixed; best is all that have a name.",
+            _SEARCH,
         ),
     ] = None,
     search: Annotated[

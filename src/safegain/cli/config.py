@@ -1,6 +1,7 @@
 """`--config run.toml`: options under their own names. What is typed goes before what is in the file."""
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ def read_config(context: typer.Context, path: Path | None) -> Path | None:
     """A callback of the option: the file's values become the defaults of all other options."""
     if path is not None:
         with wrong_input_in_one_line(Talk()):
-            known = {str(parameter.name) for parameter in context.command.params} - {"config", "help"}
+            params = [parameter for parameter in context.command.params if parameter.name not in ("config", "help")]
+            known = {str(parameter.name): bool(getattr(parameter, "multiple", False)) for parameter in params}
             context.default_map = {**(context.default_map or {}), **_options(path, known)}
     return path
 
 
-def _options(path: Path, known: set[str]) -> dict[str, Any]:
+def _options(path: Path, known: Mapping[str, bool]) -> dict[str, Any]:
+    """Values by name; `known` says of each option whether it can be given several times, which takes a list."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -29,7 +32,9 @@ def _options(path: Path, known: set[str]) -> dict[str, Any]:
             raise ValueError(f"{path}: {name!r} is not an option of this command; see --help")
         if isinstance(value, dict):
             raise ValueError(f"{path}: {name!r} is a table; write its options as name = value, one a line")
-    return options
+        if isinstance(value, list) and not known[name]:
+            raise ValueError(f"{path}: {name!r} is a list; it takes one value")
+    return {name: _listed(value) if known[name] else value for name, value in options.items()}
 
 
 def command_line(context: typer.Context, paths: set[str]) -> list[str]:

@@ -16,6 +16,7 @@ from safegain.report import charts
 from safegain.report.checked import checked_rows
 from safegain.report.comparison import comparisons, fell_back, standings
 from safegain.report.history import candidates, walk
+from safegain.report.leaderboard import leaderboard
 from safegain.report.more_rows import rows_that_would_settle
 from safegain.report.rows import most_suspicious
 from safegain.report.trust import matrix, panels, shifts
@@ -60,6 +61,7 @@ def _sections(run: Run) -> dict[str, Any]:
         "verdict": verdict(facts, compared, run.certificates, command),
         "standings": compared,
         "models_chart": charts.models_chart(compared) if compared else None,
+        "leaderboard": leaderboard(facts),
         "comparisons": parts,
         "walk": steps,
         "walk_chart": charts.walk_chart(steps) if steps else None,

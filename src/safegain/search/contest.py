@@ -125,17 +125,18 @@ def safe(claim: str) -> str:
     return f"Safe: {claim}. {NO_CERTIFICATE}"
 
 
-def fell_back(reason: str, reference: str, more: str = "") -> str:
-    return " ".join(filter(None, [f"Fell back: {reason}, so this is {trained_on(reference)}.", more]))
+def fell_back(reason: str, reference: str, more: str = "", learner: str = "") -> str:
+    return " ".join(filter(None, [f"Fell back: {reason}, so this is {trained_on(reference, learner)}.", more]))
 
 
-def trained_on(reference: str) -> str:
-    return f"the reference, trained on {reference} rows"
+def trained_on(reference: str, learner: str = "") -> str:
+    """The reference by its rows, and by its learner where there are several."""
+    return f"the reference, {learner}{' ' if learner else ''}trained on {reference} rows"
 
 
-def better(new: float, old: float, reference: str) -> str:
+def better(new: float, old: float, reference: str, learner: str = "") -> str:
     """Of a new model that its reference gave way to."""
-    return f"{'better than' if new < old else 'not worse, chance aside, than'} {trained_on(reference)}"
+    return f"{'better than' if new < old else 'not worse, chance aside, than'} {trained_on(reference, learner)}"
 
 
 def worse_on(sets: Sequence[SetMargin]) -> str | None:

@@ -123,12 +123,11 @@ class _Road:
             )
             Q = self.material.rows.of_weak(evidence.Q)
             best = Choice(model, torch.ones(len(Q)), Q)
-            report = SafenessReport(
-                False, 1, sets, safe(f"{better(new.loss, old.loss, reference.labels)}, with {told}")
-            )
+            claim = better(new.loss, old.loss, reference.labels, reference.learner_name)
+            report = SafenessReport(False, 1, sets, safe(f"{claim}, with {told}"))
         else:
             best, report = given, SafenessReport(False, None, sets, "")
-            report = report.fallen_back(fell_back(reason, reference.labels))
+            report = report.fallen_back(fell_back(reason, reference.labels, learner=reference.learner_name))
         return Outcome(
             best,
             given,
@@ -266,7 +265,7 @@ class _Road:
         reason = f"{n} trusted rows are too few to compare models on some of them"
         model = self._trained(candidate, last_fold(self.material.rows), torch.empty(0))
         given, none = self._as_given(model), torch.empty(0, dtype=torch.long)
-        report = SafenessReport(True, None, (), fell_back(reason, labels))
+        report = SafenessReport(True, None, (), fell_back(reason, labels, learner=candidate.learner_name))
         return Outcome(given, given, labels, {labels: model}, report, Comparison(none, {}, {}))
 
     def _as_given(self, model: Any) -> Choice:

@@ -77,5 +77,7 @@ class Outcome:
 
     def fallen_back(self, reason: str, more: str = "") -> "Outcome":
         """The reference in the place of the new model."""
-        status = fell_back(reason, self.reference_name, more)
+        # A contest's reference is the best of its kind.
+        learner = next((each.learner for each in self.leaderboard if each.trained_on == self.reference_name), "")
+        status = fell_back(reason, self.reference_name, more, learner)
         return replace(self, best=self.reference, safeness=self.safeness.fallen_back(status))
