@@ -132,3 +132,10 @@ def test_a_column_that_is_not_there_is_told():
     X, target = soft(50)
     with pytest.raises(ValueError, match="column 4, and X has 4"):
         Boosting(categorical=(4,)).train(X, target, 0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_hardly_more_than_classes_are_no_reason_to_warn():
+    X, codes = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 8
+    model = Boosting(max_iter=3).train(X, Target.of_codes(codes, np.arange(8)), 0)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)

@@ -103,3 +103,10 @@ def test_cost_grows_with_what_is_asked_for():
 def test_wrong_settings_are_told(wrong):
     with pytest.raises(ValueError, match=f"Forest: {next(iter(wrong))} must"):
         Forest(**wrong)
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_hardly_more_than_classes_are_no_reason_to_warn():
+    X, codes = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 8
+    model = Forest(n_trees=3).train(X, Target.of_codes(codes, np.arange(8)), 0)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)

@@ -4,6 +4,7 @@ A row counts once for each of its likely classes, with its weight times their sh
 cross-entropy to its distribution. A tenth of the rows says when to stop.
 """
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -80,7 +81,9 @@ class Boosting(Family):
             numbers, labels, weights = stopping
             stop = {"X_val": X[numbers], "y_val": labels, "sample_weight_val": weights}
         numbers, labels, weights = trained
-        booster.fit(X[numbers], labels, sample_weight=weights, **stop)
+        with warnings.catch_warnings():  # where rows are hardly more than the classes
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            booster.fit(X[numbers], labels, sample_weight=weights, **stop)
         return _trained(booster, target, categories)
 
     def cost(self, n: int, d: int, k: int) -> float:

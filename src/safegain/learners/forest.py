@@ -135,13 +135,17 @@ class _Growth:
         random = np.random.default_rng([self.seed, number])
         rows, counts = self._drawn(random)
         part = self.target.taken(rows)
-        kind = GROWERS[classes is not None, forest.random_splits]
+        # Of rows that are hardly more than the classes, scikit-learn warns. Least squares of ones is Gini's criterion.
+        by_class = classes is not None and len(rows) >= 2 * len(classes)
+        kind = GROWERS[by_class, forest.random_splits]
         grower = kind(
             min_samples_leaf=forest.leaf,
             max_features=_max_features(forest, classes is not None),
             random_state=int(random.integers(2**31)),
         )
         labels = part.values if classes is None else _labels_drawn(part.values, random)
+        if classes is not None and not by_class:
+            labels = np.eye(len(classes))[labels]
         # Of a small tree, checks of what was checked before would be most of the time.
         with config_context(skip_parameter_validation=True, assume_finite=True):
             weight = np.asarray(counts * part.weights, dtype=np.float64)
