@@ -16,6 +16,7 @@ from safegain.learners.base import Learner
 from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
 from safegain.search.candidates import CORRECTED
+from safegain.search.folds import Fold
 from safegain.search.heads import Arrangement, numbers
 
 
@@ -69,14 +70,14 @@ class Material:
         codes = self.y[kept] * self.k + self.given[kept]
         return torch.bincount(codes, minlength=self.k**2).view(self.k, self.k).float()
 
-    def training(self, labels: str, trusted: Tensor, Q: Tensor | None) -> tuple[np.ndarray, Target]:
-        """Numbers of the rows, and what they are to be; `trusted` are the trusted rows that may be used."""
-        rows, weak = self.rows, self.rows.labelled & self.rows.weak
+    def training(self, labels: str, fold: Fold, Q: Tensor | None) -> tuple[np.ndarray, Target]:
+        """Numbers of the rows that may train, and what they are to be."""
+        given = self.rows.labelled & fold.weak
         kept = {
-            "raw": weak,
-            "raw+trusted": weak | trusted,
-            "trusted": trusted,
-            CORRECTED: rows.weak | trusted,
+            "raw": given,
+            "raw+trusted": given | fold.trusted,
+            "trusted": fold.trusted,
+            CORRECTED: fold.weak | fold.trusted,
         }[labels]
         found = numbers(kept)
         if labels == CORRECTED:
