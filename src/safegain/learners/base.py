@@ -36,6 +36,10 @@ class Learner(Settings, ABC):
     def check_task(self, *, classifies: bool) -> None:
         """A ValueError where the learner is for the other task."""
 
+    def for_rows(self, X: Any) -> "Learner":
+        """The learner for these rows, which it takes."""
+        return self
+
     @abstractmethod
     def train(self, X: Any, target: Target, seed: int) -> "Trained":
         """On rows as the learner takes them; the same result for any number of threads."""
@@ -81,6 +85,7 @@ class TrainedFamily(ABC):
     """A trained model that is plain arrays and a few facts, and can be made of them again, bit for bit."""
 
     classes: np.ndarray | None  # None: numbers
+    takes_sparse: ClassVar[bool] = False
 
     @property
     def classes_(self) -> np.ndarray:

@@ -25,6 +25,10 @@ class TrainedModel:
     y_scale: float = 1.0
 
     @property
+    def takes_sparse(self) -> bool:
+        return self.inputs.linear
+
+    @property
     def classes_(self) -> np.ndarray:
         """As scikit-learn's classifiers call them."""
         assert self.classes is not None

@@ -99,6 +99,7 @@ class TrainedEstimator:
 
     estimator: Any
     classes: np.ndarray | None  # None: numbers
+    takes_sparse: ClassVar[bool] = True  # or says so itself
 
     @property
     def classes_(self) -> np.ndarray:

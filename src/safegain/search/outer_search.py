@@ -77,8 +77,8 @@ class OuterSearch(Search):
         callbacks = self.callbacks
         check(self, "callbacks", "be functions", isinstance(callbacks, list | tuple) and all(map(callable, callbacks)))
 
-    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int) -> None:
-        differentiable(self, learner)
+    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int, given: Any = None) -> None:
+        differentiable(self, learner, given)
         if classifies and self.eps2 is not None and self.eps2 > 1:
             raise ValueError(f"eps2: is a mean probability of classes, at most 1, got {self.eps2}")
 

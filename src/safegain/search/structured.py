@@ -1,6 +1,6 @@
 """An outer loop over the posterior's few unknowns: how far to trust the evidence, the channel and the labels."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -27,8 +27,8 @@ class Structured(OuterSearch):
 
     name: ClassVar[str] = "structured"
 
-    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int) -> None:
-        super().check_learner(learner, classifies=classifies, n_processes=n_processes)
+    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int, given: Any = None) -> None:
+        super().check_learner(learner, classifies=classifies, n_processes=n_processes, given=given)
         if not classifies:
             raise ValueError("search: 'structured' is for classes; use 'auto' or 'free' for numbers")
         if n_processes > 1:
