@@ -11,7 +11,9 @@ from torch import Tensor
 
 from safegain.bilevel.models import Model
 from safegain.data.inputs import Inputs
+from safegain.data.parts import Parts
 from safegain.data.rows import ArrayRows, RowSource
+from safegain.learners.base import Setup
 from safegain.learners.recipe import BLOCK_ROWS
 
 
@@ -62,3 +64,8 @@ class TrainedModel:
         if self.classes is None:
             return z[:, 0].double().numpy() * self.y_scale + self.y_mean
         return self.classes[z.argmax(dim=1).numpy()]
+
+
+def trained_model(setup: Setup, theta: Tensor, parts: Parts) -> TrainedModel:
+    """Theta with all that it takes to predict rows as the user has them."""
+    return TrainedModel(setup.inputs, setup.model, theta, parts.classes, parts.mean, parts.unit)
