@@ -1,6 +1,6 @@
 """The default road for classes: many learners on labels as given and as corrected, and a contest between them.
 
-    evidence    what other rows say of each row's class, and how labels go wrong (evidence/classes.py)
+    evidence    what other rows say of each row's class, and how labels go wrong (evidence/pooled.py)
     candidates  every learner on weak labels, weak and trusted labels, trusted labels: what the user would have had;
                 and every learner on the evidence's labels
     contest     on trusted rows that neither has used: log-loss ranks, and at most three are mixed
@@ -21,14 +21,14 @@ from torch import Tensor
 from safegain.data.checkpoint import Kept
 from safegain.data.labels import one_hot
 from safegain.data.stages import Stages
-from safegain.evidence.classes import Evidence
+from safegain.evidence.channel import Evidence
 from safegain.evidence.pooled import find_evidence
 from safegain.learners.mixture import TrainedMixture, logits_of
 from safegain.learners.wrapped import Wrapped
+from safegain.search.arrangement import numbers
 from safegain.search.candidates import Candidate, candidates
 from safegain.search.contest import SafenessReport, Score, SetMargin, best_sharpness, better, fell_back, safe, worse_on
 from safegain.search.folds import Fold, folds_of, last_fold
-from safegain.search.heads import numbers
 from safegain.search.judges import contest_judges
 from safegain.search.material import Material
 from safegain.search.mixing import Mix, mixed
