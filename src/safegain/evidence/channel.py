@@ -25,6 +25,12 @@ class Evidence:
         return cls(tensors["log_p"], tensors["transition"], tensors["Q"], float(tensors["loss"]))
 
 
+def posterior(log_p: Tensor, transition: Tensor, y: Tensor) -> Tensor:
+    """P(class | row, label)  ~  p_j T[j, y]; p itself for a row without a label  # (n, k)"""
+    by_label = transition.log().T[y.clamp(min=0)]
+    return torch.softmax(log_p + torch.where(y[:, None] >= 0, by_label, 0.0), dim=1)
+
+
 def most_likely_transition(p: Tensor, y: Tensor, pairs: Tensor | None = None) -> Tensor:
     """argmax over T of sum_i log sum_j p_ij T[j, y_i] + sum_jl pairs_jl log T[j, l], rows of T on the simplex.
 

@@ -125,12 +125,8 @@ class Differentiable(Learner):
     def check_task(self, *, classifies: bool) -> None:
         return
 
-    def by_recipe(self, *, classifies: bool) -> bool:
-        """Whether the recipe trains it where no search walks back over its steps."""
-        return False
-
     @abstractmethod
-    def setup(self, parts: Parts, *, by_recipe: bool = False) -> "Setup":
+    def setup(self, parts: Parts) -> "Setup":
         """The learner for rows of this shape."""
 
 

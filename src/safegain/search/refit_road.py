@@ -53,7 +53,8 @@ def refit_road(problem: Problem, held_out: float) -> Outcome:
     scores[NEW] = road.score(trained[NEW])
     margins = [] if upper is None else _margins(upper, trained[kept], trained[NEW])
     old, new = scores[kept], scores[NEW]
-    told = f"{MEASURE} {new.loss:.4g} against {old.loss:.4g} on {len(old.losses)} trusted rows that the search did not use"
+    judged = f"{len(old.losses)} trusted rows that the search did not use"
+    told = f"{MEASURE} {new.loss:.4g} against {old.loss:.4g} on {judged}"
     if (unsafe := worse_on(margins)) or not old.gives_way_to(new):
         return road.fall_back(unsafe or f"the refit was not better ({told})", kept, trained, scores, margins)
     if (evidence := head.with_all()) is None:
