@@ -5,7 +5,6 @@ import torch
 from sklearn.datasets import make_blobs
 
 from safegain.data.labels import ClassLabels
-from safegain.evidence.classes import Basis, Features
 
 
 def made(shape, seed=0, dtype=torch.float64):
@@ -29,9 +28,3 @@ def noisy_blobs(n=500, n_trusted=60, wrong=0.4, seed=0):
     known = ClassLabels(torch.from_numpy(given), torch.from_numpy(trusted), 3)
     calibrating = torch.arange(len(true)) >= n + n_trusted // 2
     return X, known, true, known.labelled & ~calibrating, calibrating
-
-
-def blobs(*args, **options):
-    """The same with features of the rows."""
-    X, *others = noisy_blobs(*args, **options)
-    return Features(X, Basis(2.0, np.arange(0, len(X), 4), np.arange(len(X)))), *others

@@ -37,10 +37,10 @@ def test_the_kernels_scores_are_refits_without_the_row(monkeypatch, kind):
     X, known, _, targets, _ = noisy_blobs(60, 20)
     X = {"sparse": scipy.sparse.csr_array(X), "stacked": X[:, :, None]}.get(kind, X)
     head = KernelHead(X, 0.5, targets, random(), most_landmarks=30)
-    assert head.kernel.landmarks.shape == (30, 2)
+    assert head.ridge.kernel.landmarks.shape == (30, 2)
     settings, Q = list(head.settings(labels(known), 0)), labels(known)
     assert len(settings) == len(PENALTIES)
-    F = head.kernel.features(head._rows(X)).double().numpy()
+    F = head.ridge.kernel.features(head._rows(X)).double().numpy()
     Y, fitted = (Q - Q[targets].mean(axis=0)).astype(np.float64), targets.numpy()
 
     def refit(row, penalty):
@@ -57,7 +57,7 @@ def test_the_kernels_scores_are_refits_without_the_row(monkeypatch, kind):
 def test_landmarks_are_drawn_from_the_seed():
     X, _, _, targets, _ = noisy_blobs(600, 20)
     heads = [KernelHead(X, 0.5, targets, random(seed)) for seed in (0, 0, 1)]
-    first, same, other = (head.kernel.landmarks for head in heads)
+    first, same, other = (head.ridge.kernel.landmarks for head in heads)
     assert len(first) == 500
     assert torch.equal(first, same)
     assert not torch.equal(first, other)

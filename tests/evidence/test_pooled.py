@@ -12,11 +12,11 @@ import safegain.learners.kernel
 from safegain.data.labels import ClassLabels
 from safegain.data.rows import ArrayRows
 from safegain.evidence import class_heads, pooled
+from safegain.evidence.channel import posterior
 from safegain.evidence.class_heads import KernelHead
 from safegain.evidence.pooled import ROUNDS, WIDTHS, find_evidence
 from safegain.evidence.pooling import Pool
 from safegain.learners.kernel import Calibration
-from safegain.learners.recipe import posterior
 from tests.evidence.samples import noisy_blobs, pair_noise, uniform_noise
 
 

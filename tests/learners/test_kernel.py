@@ -8,7 +8,6 @@ from sklearn import kernel_ridge
 from sklearn.metrics.pairwise import rbf_kernel
 
 import safegain.learners.kernel
-from safegain.data.rows import ArrayRows
 from safegain.learners.kernel import (
     MOST_FITTED,
     MOST_KEPT,
@@ -17,16 +16,16 @@ from safegain.learners.kernel import (
     Kernel,
     KernelRidge,
     KernelRidgeInBlocks,
-    kernel_rows,
     many_rows,
     n_landmarks,
-    taken,
 )
 from tests.evidence.samples import made
 
+EVERYONE = torch.ones(12, dtype=torch.bool)
 
-def kernel_features(rows, landmarks, width):
-    return Kernel.of(rows[landmarks], width).features(rows)
+
+def normal_rows(n):
+    return made((n, 3), dtype=torch.float32)
 
 
 def refits(F, Y, fitted, penalty):
@@ -43,87 +42,75 @@ def refits(F, Y, fitted, penalty):
 
 @pytest.mark.parametrize("penalty", [0.01, 0.3, 10.0])
 def test_leave_one_out_is_a_refit_without_the_row(penalty):
-    F, Y = made((30, 6), dtype=torch.float32), made((30, 3), seed=1, dtype=torch.float32)
-    fitted = torch.arange(30) % 3 > 0
-    head = KernelRidge(F, fitted)
-    moment, expected = head.moment(Y), refits(F, Y, fitted, penalty)
-    np.testing.assert_allclose(head.leave_one_out(Y, moment, penalty), expected, atol=2e-4)
-    new = (~fitted).nonzero()[:, 0]
-    np.testing.assert_allclose(head.predict(head.features(new), moment, penalty), expected[~fitted], atol=1e-5)
+    X, Y = normal_rows(30), made((30, 3), seed=1, dtype=torch.float32)
+    fitted, kernel = torch.arange(30) % 3 > 0, Kernel.of(X[:6], 2.0)
+    ridge = KernelRidge(kernel, X, fitted)
+    moment, expected = ridge.moment(Y), refits(kernel.features(X), Y, fitted, penalty)
+    np.testing.assert_allclose(ridge.leave_one_out(Y, moment, penalty), expected, atol=2e-4)
+    there = kernel.to_landmarks(X[~fitted]) @ ridge.of_landmarks(moment, penalty)
+    np.testing.assert_allclose(there, expected[~fitted], atol=1e-4)
 
 
 def test_kernel_ridge_is_scikit_learns():
-    X = kernel_rows(np.random.RandomState(0).randn(60, 3))
-    Y, fitted = made((60, 2), seed=1, dtype=torch.float32), torch.arange(60) < 40
-    head = KernelRidge(kernel_features(X, np.arange(40), 2.0), fitted)
+    X, Y = normal_rows(60), made((60, 2), seed=1, dtype=torch.float32)
+    ridge = KernelRidge(Kernel.of(X[:40], 2.0), X, torch.arange(60) < 40)
     apart = float((X[:40, None] - X[None, :40]).square().sum(dim=2).mean())
     other = kernel_ridge.KernelRidge(alpha=0.1, kernel="rbf", gamma=1 / (2.0 * apart)).fit(X[:40], Y[:40])
-    np.testing.assert_allclose(
-        head.predict(head.features(torch.arange(40, 60)), head.moment(Y), 0.1), other.predict(X[40:]), atol=2e-3
-    )
+    found = ridge.leave_one_out(Y, ridge.moment(Y), 0.1)[40:]
+    np.testing.assert_allclose(found, other.predict(X[40:]), atol=2e-3)
 
 
 @pytest.mark.parametrize("width", [0.5, 8.0])
 def test_features_reproduce_the_kernel(width):
-    X = kernel_rows(np.random.RandomState(0).randn(50, 3)).double().numpy()
-    rows = torch.from_numpy(X).float()
+    rows = normal_rows(50)
+    X = rows.double().numpy()
     apart = np.square(X[:, None] - X[None]).sum(axis=2)
-    F = kernel_features(rows, np.arange(50), width)
+    F = Kernel.of(rows, width).features(rows)
     np.testing.assert_allclose(F @ F.T, rbf_kernel(X, gamma=1 / (width * apart.mean())), atol=1e-4)
     some = np.arange(0, 50, 5)  # Nystroem's approximation from ten rows
     gamma = 1 / (width * apart[np.ix_(some, some)].mean())
     C, W = rbf_kernel(X, X[some], gamma=gamma), rbf_kernel(X[some], gamma=gamma)
-    F = kernel_features(rows, some, width)
+    F = Kernel.of(rows[some], width).features(rows)
     np.testing.assert_allclose(F @ F.T, C @ np.linalg.pinv(W, rcond=1e-6, hermitian=True) @ C.T, atol=2e-3)
 
 
-def test_sparse_dense_and_stacked_rows_have_the_same_features():
+def test_sparse_and_dense_rows_have_the_same_features():
     X = np.random.RandomState(0).rand(40, 6) * (np.random.RandomState(1).rand(40, 6) > 0.4)
-    kinds = X, scipy.sparse.csr_array(X), X.reshape(40, 2, 3), X.astype(np.float32) * 7
-    grams = [(F @ F.T).numpy() for F in (kernel_features(kernel_rows(kind), np.arange(20), 2.0) for kind in kinds)]
-    for gram in grams[1:]:
+    kinds = torch.from_numpy(X).float(), scipy.sparse.csr_array(X), 7 * torch.from_numpy(X).float()
+    grams = [(F @ F.T).numpy() for F in (Kernel.of(rows[:20], 2.0).features(rows) for rows in kinds)]
+    for gram in grams[1:]:  # the width is in units of the rows' distances
         np.testing.assert_allclose(gram, grams[0], atol=1e-3)
 
 
 def test_rows_that_are_all_alike():
-    Y = made((12, 2), dtype=torch.float32)
-    everyone = torch.ones(12, dtype=torch.bool)
-    F = kernel_features(kernel_rows(np.full((12, 3), 5.0)), np.arange(12), 0.5)
-    head = KernelRidge(F, everyone)
+    Y, X = made((12, 2), dtype=torch.float32), torch.full((12, 3), 5.0)
+    ridge = KernelRidge(Kernel.of(X, 0.5), X, EVERYONE)
     others = (Y.sum(dim=0) - Y) / (11 + 0.1)  # the kernel is one everywhere: the mean of the others, shrunk
-    np.testing.assert_allclose(head.leave_one_out(Y, head.moment(Y), 0.1), others, atol=1e-4)
-    twins = np.repeat(np.random.RandomState(0).randn(6, 3), 2, axis=0)
-    F = kernel_features(kernel_rows(twins), np.arange(12), 2.0)
-    head = KernelRidge(F, everyone)
-    np.testing.assert_allclose(head.leave_one_out(Y, head.moment(Y), 0.1), refits(F, Y, everyone, 0.1), atol=1e-3)
+    np.testing.assert_allclose(ridge.leave_one_out(Y, ridge.moment(Y), 0.1), others, atol=1e-4)
+    twins = normal_rows(6).repeat_interleave(2, dim=0)
+    kernel = Kernel.of(twins, 2.0)
+    ridge, F = KernelRidge(kernel, twins, EVERYONE), kernel.features(twins)
+    np.testing.assert_allclose(ridge.leave_one_out(Y, ridge.moment(Y), 0.1), refits(F, Y, EVERYONE, 0.1), atol=1e-3)
 
 
-@pytest.mark.parametrize("kind", ["array", "sparse", "source"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_features_that_are_not_kept_are_made_again(monkeypatch, kind):
-    """Blocks of 16 rows, of some of the rows and not in their order, against the features of all of them at once."""
+    """Blocks of 16 rows against the features of all of them at once."""
     monkeypatch.setattr(safegain.learners.kernel, "BLOCK_ROWS", 16)
-    X = np.random.RandomState(0).randn(90, 3)
-    rows = kernel_rows({"array": X, "sparse": scipy.sparse.csr_array(X), "source": ArrayRows(X)}[kind])
-    numbers, fitted = np.random.RandomState(1).permutation(90)[:70], torch.arange(70) % 7 != 0
-    Y, kernel = made((70, 2), seed=1, dtype=torch.float32), Kernel.of(taken(rows, np.arange(30)), 2.0)
-    kept = KernelRidge(kernel.features(taken(rows, numbers)), fitted)
-    again = KernelRidgeInBlocks(kernel, rows, numbers, fitted)
+    X, fitted = normal_rows(70), torch.arange(70) % 7 != 0
+    rows = scipy.sparse.csr_array(X.numpy()) if kind == "sparse" else X
+    Y, kernel = made((70, 2), seed=1, dtype=torch.float32), Kernel.of(rows[:30], 2.0)
+    kept, again = KernelRidge(kernel, rows, fitted), KernelRidgeInBlocks(kernel, rows, fitted)
     np.testing.assert_allclose(again.gram, kept.gram, rtol=1e-4, atol=1e-5)
-    some = torch.tensor([0, 69, 7])
     for penalty in (0.1, 3.0, 0.1):
-        of_kept, of_again = (
-            [
-                head.leave_one_out(Y, head.moment(Y), penalty),
-                head.predict(head.features(some), head.moment(Y), penalty),
-                (head.features(some).square() @ head.shrunk(penalty)),
-            ]
-            for head in (kept, again)
-        )
-        for first, second in zip(of_kept, of_again, strict=True):
-            np.testing.assert_allclose(second, first, atol=2e-4)
-    of_landmarks = again.of_landmarks(again.moment(Y), 0.1)
-    there = kernel.to_landmarks(taken(rows, numbers[some])) @ of_landmarks
-    np.testing.assert_allclose(there, kept.predict(kept.features(some), kept.moment(Y), 0.1), atol=2e-4)
+        left_out = kept.leave_one_out(Y, kept.moment(Y), penalty)
+        np.testing.assert_allclose(again.leave_one_out(Y, again.moment(Y), penalty), left_out, atol=2e-4)
+        for ridge in (kept, again):
+            there = kernel.to_landmarks(rows[:16]) @ ridge.of_landmarks(ridge.moment(Y), penalty)
+            np.testing.assert_allclose(there[~fitted[:16]], left_out[:16][~fitted[:16]], atol=2e-4)
+    other = torch.flip(Y, dims=[0])  # what a row has of itself is kept for other targets
+    expected = kept.leave_one_out(other, kept.moment(other), 3.0)
+    np.testing.assert_allclose(again.leave_one_out(other, again.moment(other), 3.0), expected, atol=2e-4)
 
 
 def test_landmarks_stay_within_memory():

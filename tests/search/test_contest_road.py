@@ -11,15 +11,8 @@ from safegain import Auto, Forest, KernelMachine, Linear, PerClass, PGSClassifie
 from safegain.learners.mixture import TrainedMixture
 from tests.search.samples import digits, misled, unseen
 
+pytestmark = pytest.mark.usefixtures("quick_evidence")
 SMALL = Forest(n_trees=10)
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    """Evidence that is quick to find."""
-    monkeypatch.setattr("safegain.evidence.class_heads.MOST_TREES", 10)
-    monkeypatch.setattr("safegain.evidence.class_heads.LEAST_TREES", 10)
-    monkeypatch.setattr("safegain.evidence.pooled.ROUNDS", 1)
 
 
 def fitted(n=480, wrong=0.5, **settings):

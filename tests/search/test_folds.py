@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from safegain.search.arrangement import Arrangement
 from safegain.search.folds import FEW, LEAST, folds_of, last_fold
-from safegain.search.heads import Arrangement
 
 
 def arrangement(n_weak, n_search, n_held, n_others=0):

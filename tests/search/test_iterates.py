@@ -15,11 +15,11 @@ from safegain.bilevel.losses import CrossEntropy
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.search_space import Point
 from safegain.bilevel.selection import Candidate, Selection, Standing
-from safegain.evidence.classes import find_evidence
+from safegain.evidence.pooled import find_evidence
+from safegain.learners.trained import trained_model
 from safegain.search.contest import SafenessReport, SetMargin
 from safegain.search.iterates import IterateJudge, iterate_report, ruling, trained_references
 from safegain.search.references import REFERENCES
-from safegain.search.trainers import trained_model
 from tests.search.samples import at_best_temperature, digits, fared, made_up, misled, of_classes
 
 

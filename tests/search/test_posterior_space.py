@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from safegain.learners.recipe import posterior
+from safegain.evidence.channel import posterior
 from safegain.search.posterior_space import Posterior
 from tests.search.samples import made
 

@@ -5,7 +5,7 @@ import pytest
 
 import safegain.search.structured
 from safegain import Descent, Network, PGSClassifier, Structured
-from safegain.evidence.classes import find_evidence
+from safegain.evidence.pooled import find_evidence
 from tests.search.samples import digits, misled
 
 

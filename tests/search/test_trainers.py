@@ -1,147 +1,124 @@
-"""Trainings on labels and on evidence, against losses, networks and solutions of their own."""
+"""Trainings on numbers as given and as corrected: what a family and an estimator of the user's get to see."""
 
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
 
-import safegain.search.trainers
-from safegain import Linear, Newton
-from safegain.bilevel.models import TwoLayer
-from safegain.data.labels import ClassLabels
-from safegain.evidence.classes import Evidence
-from safegain.learners.base import Setup
-from safegain.learners.recipe import CrossEntropy, DropoutNetwork, Material, Recipe, train
-from safegain.search.trainers import RecipeTrainer, SolverTrainer
-from tests.search.samples import digits, of_classes
+from safegain import Boosting, Forest, KernelMachine, PerGroup, PGSRegressor, Wrapped
+from safegain.data.any_rows import AnyRows
+from safegain.learners.training_set import TrainingSet
+from safegain.search.number_head import NumberCorrection
+from safegain.search.predictions import Predictions, RowsAsTheyAre
+from safegain.search.references import REFERENCES
+from safegain.search.trainers import EstimatorTrainer, FamilyTrainer
+from tests.learners.soft_rows import numbers
+from tests.search.samples import made_up, of_numbers
 
-NONE = torch.tensor([], dtype=torch.int64)
-
-
-def recipe_trainer(X, known, recipe, seed=3):
-    model = TwoLayer(X.shape[1], 7, known.n_classes, dtype=X.dtype, gain=1.0)
-    setup = Setup(None, model, "gd", 0.0)  # of which only the model matters here
-    return RecipeTrainer(setup, None, X, known, recipe, torch.Generator().manual_seed(seed))
+FAMILIES = [Forest(n_trees=30), Boosting(max_iter=30), KernelMachine(n_landmarks=100)]
+PARTS = SimpleNamespace(classes=None, mean=0.0, unit=1.0)
 
 
-def test_the_recipes_network_is_handed_over_as_it_is():
-    rng = np.random.RandomState(0)
-    X, y = torch.from_numpy(rng.randn(80, 4)).float(), torch.from_numpy(rng.randint(3, size=80))
-    known, recipe = ClassLabels(y, torch.arange(80) >= 60, 3), Recipe(n_steps=15, n_looks=3)
-    rows, held = torch.arange(70), torch.arange(70, 80)
-    trainer = recipe_trainer(X, known, recipe)
-    theta = trainer.on_labels(rows, held)
-    generator = torch.Generator().manual_seed(3)
-    network = DropoutNetwork(trainer.model, recipe.dropout, generator)
-    material = Material(X[:70], y[:70], known.trusted[:70], X[70:], y[70:], 3)
-    network = train(CrossEntropy(network, material, generator), recipe)
-    np.testing.assert_allclose(trainer.outputs(theta, torch.arange(80)), network(X).detach(), atol=1e-5)
-    assert not theta.requires_grad
-    # Rows that are not named are not seen: neither their labels nor their evidence.
-    other = replace(known, y=torch.where(torch.arange(80) < 10, (y + 1) % 3, y))
-    Q = torch.from_numpy(rng.dirichlet(np.ones(3), size=80)).float()
-    evidence = Evidence(Q.log(), torch.full((3, 3), 1 / 3), Q, 0.0)
-    changed = replace(evidence, log_p=evidence.log_p.clone(), Q=Q.clone())
-    changed.log_p[:10], changed.Q[:10] = -1.0, 1 / 3
-    later = torch.arange(10, 70)
-    for first, second in (
-        [recipe_trainer(X, each, recipe).on_labels(later, held) for each in (known, other)],
-        [recipe_trainer(X, known, recipe).on_evidence(later, held, each, 0.5) for each in (evidence, changed)],
-    ):
-        assert torch.equal(first, second)
+def rows_of(reference, trusted):
+    return {"raw": ~trusted, "raw+trusted": np.ones_like(trusted), "trusted": trusted}[reference]
 
 
-def solver_trainer(learner):
-    """(trainer, X, y); rows are named by their place in X."""
-    X, noisy, _, trusted = digits(120, k=3)
-    parts = of_classes(X, noisy, trusted, trusted, learner=learner).parts
-    labels = ClassLabels(torch.from_numpy(noisy), torch.from_numpy(trusted), 3)
-    return SolverTrainer.of(learner.setup(parts), parts, X, labels, torch.Generator().manual_seed(0), 0), X, noisy
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_a_reference_is_what_the_user_would_have_had(reference):
+    """To the bit: the estimator on the rows of X, in their order; trusted and weak rows are mixed here."""
+    X, y, _, _ = made_up()
+    X, y, trusted = X[:360], 7 * y[:360] + 2, np.arange(360) % 4 == 0
+    fitted = PGSRegressor(Ridge(0.3), reference=reference, random_state=0).fit(X, y, trusted=trusted)
+    mask = rows_of(reference, trusted)
+    own = Ridge(0.3).fit(X[mask], y[mask])
+    np.testing.assert_array_equal(fitted.reference_model_.estimator.coef_, own.coef_)
+    assert fitted.reference_model_.estimator.intercept_ == own.intercept_
 
 
-def test_the_solver_solves_for_the_rows_that_are_named():
-    trainer, X, noisy = solver_trainer(Linear(alpha=0.01, solver=Newton(tol=1e-9)))
-    lower, inputs, known, rows = trainer.lower, trainer.inputs, trainer.labels, torch.arange(20, 100)
-    Q = torch.from_numpy(np.random.RandomState(0).dirichlet(np.ones(3), size=len(noisy)))
-    evidence = Evidence(Q.log(), torch.eye(3), Q, 0.0)
-    part, ones = replace(lower, X=inputs.rows(X[20:100])), torch.ones(80, dtype=torch.float64)
-    for theta, labels in (
-        (trainer.on_labels(rows, NONE), known.one_hot.double()),
-        (trainer.on_evidence(rows, NONE, evidence, 0.3), Q),
-    ):
-        assert float(part.gradient(theta, ones, labels[20:100]).abs().max()) < 1e-8
-    oracle = LogisticRegression(C=1 / (0.01 * 80), max_iter=3000, tol=1e-8)
-    scaled = (X - inputs.mean.numpy()) / inputs.scale.numpy()
-    expected = oracle.fit(scaled[20:100], noisy[20:100]).predict_proba(scaled)
-    found = trainer.outputs(trainer.on_labels(rows, NONE), torch.arange(len(noisy))).softmax(dim=1)
-    np.testing.assert_allclose(found, expected, atol=1e-4)
-    with pytest.raises(ValueError, match=r"solver: training diverged.*lower its learning_rate"):
-        replace(trainer, start=trainer.start * torch.nan).on_labels(rows, NONE)
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_refit_of_an_estimator(weighted):
+    X, y, _, _ = made_up(n=60, n_trusted=20, d=2)
+    estimator = Ridge() if weighted else make_unweighted()
+    own = EstimatorTrainer(Wrapped(estimator), AnyRows.of(X[:80]), y[:80], of_numbers(X, y, 60, 20).parts)
+    weight = np.where(np.arange(80) < 60, np.linspace(0, 1, 80), 1)
+    correction = NumberCorrection(weight, np.full(80, 0.5), y[:80], np.arange(80) >= 60)
+    found = own.on_correction(torch.arange(80), correction).predict(X)
+    kept = np.arange(80) if weighted else np.flatnonzero(weight >= 0.5 * weight[:60].max())
+    expected = Ridge().fit(X[kept], y[kept] + 0.5, sample_weight=weight[kept] if weighted else None).predict(X)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_what_a_trainer_hands_over():
-    trainer, X, noisy = solver_trainer(Linear(alpha=0.01))
-    rows = torch.arange(len(noisy))
-    theta = trainer.on_labels(rows, NONE)
-    model = trainer.predictor(theta)
-    np.testing.assert_allclose(model.predict_proba(X), trainer.outputs(theta, rows).softmax(dim=1), atol=1e-12)
-    assert model.classes_.tolist() == [0, 1, 2]
-    y = torch.from_numpy(noisy)
-    score = trainer.score(theta, rows[:50], y[:50])
-    np.testing.assert_array_equal(score.wrong, model.predict(X[:50]) != noisy[:50])
-    assert trainer.handed_over(theta, rows) is theta
-    assert trainer.references(("trusted",)) == ("raw", "trusted")  # the raw model always is there
-    assert trainer.references(("raw", "raw+trusted", "trusted")) == ("raw", "raw+trusted", "trusted")
+def make_unweighted():
+    class Unweighted(Ridge):
+        def fit(self, X, y):
+            return super().fit(X, y)
+
+    return Unweighted()
 
 
-def test_many_outputs_are_made_in_blocks(monkeypatch):
-    X, y = torch.from_numpy(np.random.RandomState(0).randn(30, 4)).float(), torch.arange(30) % 3
-    trainer = recipe_trainer(X, ClassLabels(y, y < 0, 3), Recipe(n_steps=2))
-    theta = trainer.on_labels(torch.arange(30), NONE)
-    whole = trainer.outputs(theta, torch.arange(30))
-    monkeypatch.setattr(safegain.search.trainers, "BLOCK_ROWS", 7)
-    sizes, plain = [], type(trainer.model).outputs
-    monkeypatch.setattr(
-        type(trainer.model), "outputs", lambda self, theta, X: sizes.append(len(X)) or plain(self, theta, X)
+def test_scores_are_in_the_users_units():
+    X, y, _, _ = made_up(n=60, n_trusted=20)
+    own = EstimatorTrainer(Wrapped(Ridge()), AnyRows.of(X[:80]), y[:80], of_numbers(X, y, 60, 20).parts)
+    trained, rows = own.on_labels(torch.arange(60)), torch.arange(60, 80)
+    score = own.score(trained, rows)
+    np.testing.assert_allclose(score.losses, np.square(trained.predict(X[60:80]) - y[60:80]))
+    assert score.mistakes == 0
+    np.testing.assert_allclose(own.predict(trained, rows), trained.predict(X[60:80]))
+    assert isinstance(own.model, Predictions)
+    assert isinstance(own.inputs, RowsAsTheyAre)
+
+
+def test_who_is_trained_as_a_reference():
+    assert EstimatorTrainer(None, None, None, PARTS).references(("trusted",)) == ("trusted",)
+    assert FamilyTrainer(None, None, None, PARTS).references(("trusted",)) == ("raw", "trusted")
+
+
+def test_a_family_has_weights_and_one_seed():
+    X, target = numbers(100, weighted=True)
+    work = FamilyTrainer(FAMILIES[0], X, target.values, PARTS, seed=7)
+    kept = np.arange(10, 90)
+    correction = SimpleNamespace(
+        training_set=lambda rows, weighted: TrainingSet(kept, target.values[kept], target.weights[kept])
     )
-    np.testing.assert_allclose(trainer.outputs(theta, torch.arange(30)), whole, atol=1e-6)
-    assert sizes == [7, 7, 7, 7, 2]
+    found = work.on_correction(torch.arange(100), correction)
+    assert np.array_equal(found.predict(X), FAMILIES[0].train(X[kept], target.taken(kept), 7).predict(X))
+    squared = np.square(found.predict(X) - target.values)[:5]
+    assert work.score(found, torch.arange(5)).losses == pytest.approx(squared)
 
 
-def test_row_weights_are_how_often_a_row_is_there():
-    """Of a model that is solved for exactly: whole weights and repeated rows are the same."""
-    trainer, _, noisy = solver_trainer(Linear(alpha=0.01, solver=Newton(tol=1e-10)))
-    weight = torch.from_numpy(np.random.RandomState(0).randint(0, 3, len(noisy))).double()
-    rows = torch.arange(20, 100)
-    weighted = replace(trainer, weight=weight).on_labels(rows, NONE)
-    repeated = trainer.on_labels(rows.repeat_interleave(weight[rows].long()), NONE)
-    torch.testing.assert_close(weighted, repeated, atol=1e-6, rtol=0)
-    assert not torch.allclose(weighted, trainer.on_labels(rows, NONE), atol=1e-3)
-    Q = torch.from_numpy(np.random.RandomState(1).dirichlet(np.ones(3), size=len(noisy)))
-    evidence = Evidence(Q.log(), torch.eye(3), Q, 0.0)
-    refit = replace(trainer, weight=weight).on_evidence(rows, NONE, evidence, 1.0)
-    again = trainer.on_evidence(rows.repeat_interleave(weight[rows].long()), NONE, evidence, 1.0)
-    torch.testing.assert_close(refit, again, atol=1e-6, rtol=0)
+@pytest.mark.parametrize("kind", ["labels", "correction"])
+def test_row_weights_of_the_users_multiply_those_of_the_evidence(kind):
+    X, y, _, _ = made_up(n=60, n_trusted=20, d=2)
+    random = np.random.RandomState(0)
+    weight, found_weight, rows = random.randint(1, 4, 80).astype(float), random.rand(80), torch.arange(10, 70)
+    correction = NumberCorrection(found_weight, np.zeros(80), y[:80], np.arange(80) >= 60)
+    own = EstimatorTrainer(Wrapped(Ridge()), AnyRows.of(X[:80]), y[:80], PARTS, weight)
+    found = own.on_labels(rows) if kind == "labels" else own.on_correction(rows, correction)
+    expected = weight if kind == "labels" else weight * found_weight
+    np.testing.assert_allclose(found.predict(X), Ridge().fit(X[rows], y[rows], expected[rows]).predict(X))
 
 
-def test_row_weights_reach_the_recipe():
-    rng = np.random.RandomState(0)
-    X, y = torch.from_numpy(rng.randn(80, 4)).float(), torch.from_numpy(rng.randint(3, size=80))
-    known, recipe = ClassLabels(y, torch.arange(80) >= 60, 3), Recipe(n_steps=15, n_looks=3)
-    rows, held = torch.arange(70), torch.arange(70, 80)
+@pytest.mark.parametrize("learner", FAMILIES, ids=lambda each: type(each).__name__)
+def test_a_family_is_fitted_on_numbers(learner):
+    X, target = numbers(800)
+    fresh, wanted = numbers(500, seed=5)
+    trusted = np.arange(800) < 300
+    noisy = np.where(trusted | (np.arange(800) % 3 > 0), target.values, target.values + 40)
+    model = PGSRegressor(learner, random_state=0).fit(X, noisy, trusted=trusted)
+    assert model.score(fresh, wanted.values) > 0.7
 
-    def theta(weight, labels=known):
-        return replace(recipe_trainer(X, labels, recipe), weight=weight).on_labels(rows, held)
 
-    usual = theta(None)
-    torch.testing.assert_close(theta(torch.full((80,), 7.0, dtype=torch.float64)), usual)  # only shares matter
-    ignored = (torch.arange(80) >= 10).double()
-    other = replace(known, y=torch.where(torch.arange(80) < 10, (y + 1) % 3, y))
-    assert torch.equal(theta(ignored), theta(ignored, other))  # rows of weight 0 teach nothing
-    assert not torch.equal(usual, theta(None, other))
-    stop = torch.ones(80, dtype=torch.float64)
-    stop[70:75] = 0
-    changed = replace(known, y=torch.where((torch.arange(80) >= 70) & (torch.arange(80) < 75), (y + 1) % 3, y))
-    assert torch.equal(theta(stop), theta(stop, changed))  # nor stop it
+def test_safeness_is_in_the_users_units():
+    X, y, _, _ = made_up()
+    X, y, trusted = X[:360], 7 * y[:360] + 2, np.arange(360) >= 300
+    groups = np.where(np.arange(360) % 2, "odd", "even")
+    tree = DecisionTreeRegressor(min_samples_leaf=5)
+    fitted = PGSRegressor(tree, reference="raw", safeness=PerGroup(), random_state=0)
+    fitted.fit(X, y, trusted=trusted, groups=groups)
+    assert [each.name for each in fitted.safeness_.sets] == ["held-out rows", "group even", "group odd"]
+    rows = fitted.held_out_ & (groups == "odd")
+    squared = np.square(fitted.reference_model_.predict(X[rows]) - y[rows])
+    assert fitted.safeness_.sets[2].raw_loss == pytest.approx(squared.mean())

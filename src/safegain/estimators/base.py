@@ -82,10 +82,11 @@ class PGS(Parameters, ABC):
         """
         with unchanged_on_failure(self):
             self._validate_params()
-            ranks, learner, search = current_ranks(), self._learner, search_of(self.search)
-            search.check_learner(learner, classifies=self._classifies, n_processes=ranks.size)
+            ranks = current_ranks()
+            learner, search = self._checked(n_processes=ranks.size)
             random = ranks.gather(check_random_state(self.random_state))[0]
             rows = rows_for(learner, self, X, reset=True)
+            learner = learner.for_rows(rows)
             if isinstance(rows, RowSource | np.memmap):
                 rows = search.check_source(learner, rows)
             if right is None:
@@ -104,13 +105,14 @@ class PGS(Parameters, ABC):
                 random = random if kept is None else kept.random_state
                 aside = None if self.certificate is None else claims_of(self.certificate).draw
                 masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random)
-                self._learn(rows, labels, masks, said, random, kept)
+                self._learn(learner, rows, labels, masks, said, random, kept)
                 if kept is not None:
                     kept.remove()
         return self
 
     def _learn(
         self,
+        learner: Learner,
         rows: Rows,
         labels: Labels,
         masks: Masks,
@@ -118,7 +120,7 @@ class PGS(Parameters, ABC):
         random: np.random.RandomState,
         checkpoint: Checkpoint | None,
     ) -> None:
-        learner, search, ranks = self._learner, search_of(self.search), labels.ranks
+        search, ranks = search_of(self.search), labels.ranks
         labels = labels.standardised_without(masks.set_aside)
         parts = parted(
             rows,

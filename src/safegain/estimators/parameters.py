@@ -1,7 +1,7 @@
 """The constructor arguments of both estimators: from what a user writes to learners, searches and claims."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -18,6 +18,7 @@ from safegain.data.settings import Settings, changed, owns, refusing_misplaced
 from safegain.learners.base import Learner
 from safegain.learners.linear import Linear
 from safegain.learners.module import Module
+from safegain.learners.several import Several
 from safegain.learners.wrapped import Wrapped
 from safegain.search.base import Search
 from safegain.search.references import BEST, REFERENCES
@@ -78,7 +79,12 @@ class Parameters(BaseEstimator):
     def check_params(self) -> None:
         """A ValueError where an argument is wrong, or where search, model and task do not go together."""
         self._validate_params()
-        search_of(self.search).check_learner(self._learner, classifies=self._classifies, n_processes=1)
+        self._checked(n_processes=1)
+
+    def _checked(self, *, n_processes: int) -> tuple[Learner, Search]:
+        learner, search = self._learner, search_of(self.search)
+        search.check_learner(learner, classifies=self._classifies, n_processes=n_processes, given=self.model)
+        return learner, search
 
     @property
     def streams(self) -> bool:
@@ -110,28 +116,31 @@ class Parameters(BaseEstimator):
 
     @property
     def _learner(self) -> Learner:
-        return learner_of(self.model, classifies=self._classifies)
+        return learner_of(self.model, classifies=self._classifies, search=search_of(self.search))
 
 
 owns("the estimators, PGSClassifier and PGSRegressor", Parameters().get_params(deep=False))
 
 
-def learner_of(model: Any, *, classifies: bool) -> Learner:
+def learner_of(model: Any, *, classifies: bool, search: Search) -> Learner:
     """A name, a learner, a module, an estimator, or a list of these.
 
-    "auto" is a network for classes, and linear for numbers; "best" is all that have a name.
+    "auto" is linear for numbers; for classes all that have a name where the search holds a contest, and else a network.
     """
-    if isinstance(model, list | tuple) or (isinstance(model, str) and model == BEST):
-        from safegain.learners.several import Several  # most fits have no use for it
-
-        learner: Learner = Several([learner_of(each, classifies=classifies) for each in _listed(model)])
+    learner: Learner
+    if isinstance(model, list | tuple):
+        if not model:
+            raise ValueError("model: the list is empty; name at least one learner")
+        learner = Several([learner_of(each, classifies=classifies, search=search) for each in model])
         learner.check_task(classifies=classifies)
         return learner
     if isinstance(model, str):
+        if model == "auto" and classifies and search.contests:
+            return Several([named_learner(name) for name in FAMILIES], only_fitting=True)
         name = ("network" if classifies else "linear") if model == "auto" else model
         if name not in LEARNERS:
             raise ValueError(
-                f"model: {model!r} is not known; give one of auto, best, {', '.join(LEARNERS)}, a learner such as "
+                f"model: {model!r} is not known; give one of auto, {', '.join(LEARNERS)}, a learner such as "
                 "Network(n_hidden=50), a torch.nn.Module, a scikit-learn estimator, or a list of these"
             )
         return named_learner(name)
@@ -143,19 +152,11 @@ def learner_of(model: Any, *, classifies: bool) -> Learner:
         learner = Wrapped(model)
     else:
         raise ValueError(
-            f"model: must be one of auto, best, {', '.join(LEARNERS)}, a learner, a torch.nn.Module, a scikit-learn "
+            f"model: must be one of auto, {', '.join(LEARNERS)}, a learner, a torch.nn.Module, a scikit-learn "
             f"estimator, or a list of these, got {model!r}"
         )
     learner.check_task(classifies=classifies)
     return learner
-
-
-def _listed(model: Any) -> Sequence[Any]:
-    if isinstance(model, str):
-        return FAMILIES
-    if not model:
-        raise ValueError("model: the list is empty; name at least one learner")
-    return model
 
 
 @cache

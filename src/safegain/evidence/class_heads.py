@@ -63,12 +63,8 @@ class KernelHead(Head):
         # A fifth of the rows: more gain little where rows are few, and many classes take more.
         some = min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS), most_landmarks)
         landmarks = random.permutation(n)[:some]
-        self.kernel = Kernel.of(rows[landmarks], width)
-        self.ridge: Ridge
-        if many_rows(n):
-            self.ridge = KernelRidgeInBlocks(self.kernel, rows, np.arange(n), targets)
-        else:
-            self.ridge = KernelRidge(self.kernel.features(rows), targets)
+        kernel = Kernel.of(rows[landmarks], width)
+        self.ridge: Ridge = (KernelRidgeInBlocks if many_rows(n) else KernelRidge)(kernel, rows, targets)
 
     def settings(self, Q: np.ndarray, number: int) -> Iterator[Setting]:
         Y = torch.from_numpy(Q)
@@ -79,8 +75,7 @@ class KernelHead(Head):
             yield Setting(scores.numpy(), partial(self._elsewhere, moment, penalty))
 
     def _elsewhere(self, moment: Tensor, penalty: float, X: Rows) -> np.ndarray:
-        of_features = self.ridge.rotation @ (self.ridge.shrunk(penalty)[:, None] * moment)
-        return (self.kernel.to_landmarks(self._rows(X)) @ (self.kernel.root @ of_features)).numpy()
+        return (self.ridge.kernel.to_landmarks(self._rows(X)) @ self.ridge.of_landmarks(moment, penalty)).numpy()
 
     def _rows(self, X: Rows) -> Rows:
         """In which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""

@@ -20,11 +20,10 @@ from torch import Tensor
 from safegain.data.inputs import Rows, taken_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.rows import RowSource
+from safegain.evidence.channel import Evidence, most_likely_transition, posterior
 from safegain.evidence.class_heads import N_LEAVES, ForestHead, Head, KernelHead, Setting
-from safegain.evidence.classes import Evidence, most_likely_transition
 from safegain.evidence.pooling import Pool, fit_pool, fit_through_channel
 from safegain.learners.kernel import Calibration, calibrate
-from safegain.learners.recipe import posterior
 
 WIDTHS = (0.15, 0.5, 2.0, 8.0)
 ROUNDS = 3

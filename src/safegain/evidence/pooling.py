@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 from torch import Tensor
 
-from safegain.learners.recipe import posterior
+from safegain.evidence.channel import posterior
 
 MOST_STEPS = 15  # of EM
 SETTLED = 1e-3

@@ -56,7 +56,7 @@ def search_from_text(text: str) -> Any:
 
 
 def model_of(text: str | list[str]) -> Any:
-    """A learner, or one of the words that stand for some; a list of texts is a list of models."""
+    """A learner, or the word that stands for some; a list of texts is a list of models."""
     from safegain import Boosting, Forest, KernelMachine, Linear, Network, Recipe
 
     if isinstance(text, list):
@@ -69,10 +69,9 @@ def model_of(text: str | list[str]) -> Any:
     if isinstance(items.get("categorical"), list):
         items["categorical"] = tuple(items["categorical"])
     families = {"forest": Forest, "boosting": Boosting, "kernel": KernelMachine}
-    words: dict[str, Callable[..., Any]] = {"auto": lambda: "auto", "best": lambda: "best"}
-    known = {**words, "network": Network, "linear": Linear, **families}
-    if (name := items.get("name")) in list(words) and len(items) > 1:  # a list also looks for what has no hash
-        raise ValueError(f"model: {name} takes no settings; name the learner instead in {text!r}")
+    known: dict[str, Callable[..., Any]] = {"auto": lambda: "auto", "network": Network, "linear": Linear, **families}
+    if items.get("name") == "auto" and len(items) > 1:
+        raise ValueError(f"model: auto takes no settings; name the learner instead in {text!r}")
     return _named("model", known, items)
 
 

@@ -36,6 +36,10 @@ class Learner(Settings, ABC):
     def check_task(self, *, classifies: bool) -> None:
         """A ValueError where the learner is for the other task."""
 
+    def for_rows(self, X: Any) -> "Learner":
+        """The learner for these rows, which it takes."""
+        return self
+
     @abstractmethod
     def train(self, X: Any, target: Target, seed: int) -> "Trained":
         """On rows as the learner takes them; the same result for any number of threads."""
@@ -81,6 +85,7 @@ class TrainedFamily(ABC):
     """A trained model that is plain arrays and a few facts, and can be made of them again, bit for bit."""
 
     classes: np.ndarray | None  # None: numbers
+    takes_sparse: ClassVar[bool] = False
 
     @property
     def classes_(self) -> np.ndarray:
@@ -120,12 +125,8 @@ class Differentiable(Learner):
     def check_task(self, *, classifies: bool) -> None:
         return
 
-    def by_recipe(self, *, classifies: bool) -> bool:
-        """Whether the recipe trains it where no search walks back over its steps."""
-        return False
-
     @abstractmethod
-    def setup(self, parts: Parts, *, by_recipe: bool = False) -> "Setup":
+    def setup(self, parts: Parts) -> "Setup":
         """The learner for rows of this shape."""
 
 

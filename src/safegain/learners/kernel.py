@@ -19,8 +19,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 from torch import Tensor
 
-from safegain.data.inputs import Rows, fit_inputs
-from safegain.data.rows import RowSource, StreamedRows, as_tensor
+from safegain.data.inputs import Rows
+from safegain.data.rows import as_tensor
 
 MOST_KEPT = 16_384  # rows whose features are kept: at most 130 MB
 # Noise is averaged by rows, not by landmarks: of 300,000 rows with 40% wrong labels, a fit on 16,384 lost 1 to 2 points
@@ -35,22 +35,6 @@ RANK = 3e-7  # of the largest eigenvalue, added to K(L, L): what is smaller is r
 def many_rows(n: int) -> bool:
     """More rows than features are kept of: all that uses them reads them in blocks, or some at a time."""
     return n > MOST_KEPT
-
-
-def kernel_rows(X: Rows) -> Rows:
-    """Rows in which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""
-    if scipy.sparse.issparse(X):
-        return X
-    if isinstance(X, RowSource):
-        inputs = fit_inputs(X, model="network", scaling="auto")
-        return StreamedRows(X, lambda rows: inputs.rows(rows).float())
-    flat = np.asarray(X).reshape(len(X), -1)
-    return fit_inputs(flat, model="network", scaling="auto").rows(flat).float()
-
-
-def taken(rows: Rows, numbers: np.ndarray) -> Rows:
-    """Some of the rows from `kernel_rows`."""
-    return rows[torch.from_numpy(numbers)] if isinstance(rows, Tensor | StreamedRows) else rows[numbers]
 
 
 def n_landmarks(n: int) -> int:
@@ -75,7 +59,7 @@ class Kernel:
         return cls(landmarks, reach, torch.linalg.solve_triangular(factor.T, one, upper=True).float())
 
     def to_landmarks(self, X: Rows) -> Tensor:
-        """k(x, l) of rows from `kernel_rows`  # (n, l)"""
+        """k(x, l) of rows of the landmarks' kind: a tensor of single precision, or sparse  # (n, l)"""
         return _squared_distances(X, self.landmarks).div_(-self.reach).exp_()
 
     def features(self, X: Rows) -> Tensor:
@@ -94,20 +78,17 @@ def _squared_distances(A: Rows, B: Rows) -> Tensor:
 class Ridge(ABC):
     """Ridge regression on the features of the rows `fitted`, rotated so that their Gram matrix is diagonal."""
 
+    kernel: Kernel
     gram: Tensor  # (r,)
-    rotation: Tensor  # (r, r) a row's features times this are the rotated ones
+    from_landmarks: Tensor  # (l, r) K(x, L) times this are the rotated features of x
     fitted: Tensor  # (n,) bool
 
     def shrunk(self, penalty: float) -> Tensor:
         return 1 / (self.gram + penalty).float()
 
-    def predict(self, features: Tensor, moment: Tensor, penalty: float) -> Tensor:
-        """Predictions for rows that are not fitted, from their features  # (len(features), k)"""
-        return features @ (moment / (self.gram + penalty).float()[:, None])
-
-    @abstractmethod
-    def features(self, rows: Tensor) -> Tensor:
-        """Rotated ones, of rows by their numbers  # (len(rows), r)"""
+    def of_landmarks(self, moment: Tensor, penalty: float) -> Tensor:
+        """K(x, L) times this is the prediction for a row x that is not fitted  # (l, k)"""
+        return self.from_landmarks @ (self.shrunk(penalty)[:, None] * moment)
 
     @abstractmethod
     def moment(self, Y: Tensor) -> Tensor:
@@ -121,14 +102,12 @@ class Ridge(ABC):
 class KernelRidge(Ridge):
     """With the features of all rows at hand."""
 
-    def __init__(self, F: Tensor, fitted: Tensor) -> None:
+    def __init__(self, kernel: Kernel, rows: Rows, fitted: Tensor) -> None:
+        F = kernel.features(rows)
         part = F[fitted]
         values, vectors = torch.linalg.eigh((part.T @ part).double())
-        self.gram, self.rotation, self.fitted = values.clamp(min=0), vectors.float(), fitted
-        self.F = F @ self.rotation
-
-    def features(self, rows: Tensor) -> Tensor:
-        return self.F[rows]
+        self.kernel, self.gram, self.fitted = kernel, values.clamp(min=0), fitted
+        self.F, self.from_landmarks = F @ vectors.float(), (kernel.root.double() @ vectors).float()
 
     def moment(self, Y: Tensor) -> Tensor:
         return self.F[self.fitted].T @ Y[self.fitted]
@@ -140,47 +119,39 @@ class KernelRidge(Ridge):
 
 
 class KernelRidgeInBlocks(Ridge):
-    """The same for many rows: `numbers` are those, among `rows`, of the rows that it knows."""
+    """The same for many rows."""
 
-    def __init__(self, kernel: Kernel, rows: Rows, numbers: np.ndarray, fitted: Tensor) -> None:
-        self.kernel, self.rows, self.numbers, self.fitted = kernel, rows, numbers, fitted
+    def __init__(self, kernel: Kernel, rows: Rows, fitted: Tensor) -> None:
+        self.kernel, self.rows, self.fitted = kernel, rows, fitted
         gram = torch.zeros(kernel.root.shape[1], kernel.root.shape[1], dtype=torch.float64)
         for block, K in self._passes():
             part = K[fitted[block]] @ kernel.root
             gram += part.T @ part
         values, vectors = torch.linalg.eigh(gram)
-        self.gram, self.rotation = values.clamp(min=0), vectors.float()
-        self._from_landmarks = (kernel.root.double() @ vectors).float()  # (l, r)
+        self.gram, self.from_landmarks = values.clamp(min=0), (kernel.root.double() @ vectors).float()
         self._own: dict[float, Tensor] = {}
 
-    def features(self, rows: Tensor) -> Tensor:
-        return self.kernel.to_landmarks(taken(self.rows, self.numbers[rows])) @ self._from_landmarks
-
     def moment(self, Y: Tensor) -> Tensor:
-        total = torch.zeros(len(self._from_landmarks), Y.shape[1], dtype=torch.float64)
+        total = torch.zeros(len(self.from_landmarks), Y.shape[1], dtype=torch.float64)
         for block, K in self._passes():
             total += K[self.fitted[block]].T @ Y[block][self.fitted[block]]
-        return (self._from_landmarks.double().T @ total).float()
+        return (self.from_landmarks.double().T @ total).float()
 
     def leave_one_out(self, Y: Tensor, moment: Tensor, penalty: float) -> Tensor:
         if penalty not in self._own:  # the same for all targets
             own = self._own[penalty] = torch.empty(len(Y), 1)
             for block, K in self._passes():
-                torch.mv((K @ self._from_landmarks).square_(), self.shrunk(penalty), out=own[block, 0])
+                torch.mv((K @ self.from_landmarks).square_(), self.shrunk(penalty), out=own[block, 0])
             own.clamp_(max=0.999)
         own, of_landmarks, left_out = self._own[penalty], self.of_landmarks(moment, penalty), torch.empty_like(Y)
         for block, K in self._passes():
             left_out[block] = _left_out(K @ of_landmarks, own[block], Y[block], self.fitted[block])
         return left_out
 
-    def of_landmarks(self, moment: Tensor, penalty: float) -> Tensor:
-        """K(x, L) times this is the prediction for x  # (l, k)"""
-        return self._from_landmarks @ (self.shrunk(penalty)[:, None] * moment)
-
     def _passes(self) -> Iterator[tuple[slice, Tensor]]:
-        for first in range(0, len(self.numbers), BLOCK_ROWS):
+        for first in range(0, len(self.fitted), BLOCK_ROWS):
             block = slice(first, first + BLOCK_ROWS)
-            yield block, self.kernel.to_landmarks(taken(self.rows, self.numbers[block]))
+            yield block, self.kernel.to_landmarks(self.rows[block])
 
 
 def _left_out(Z: Tensor, own: Tensor, Y: Tensor, fitted: Tensor) -> Tensor:

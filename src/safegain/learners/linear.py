@@ -46,7 +46,7 @@ class Linear(Differentiable):
     def cost(self, n: int, d: int, k: int) -> float:
         return 0.05 + n * d * k * 3e-8 + (n * d**2 * 1e-9 if d <= 1500 else 0.0)
 
-    def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
+    def setup(self, parts: Parts) -> Setup:
         inputs = fit_inputs(parts.weak.X, model="linear", scaling=self.scaling, ranks=parts.ranks)
         model = LinearModel(parts.weak.X.shape[1] + 1, parts.n_classes or 1)
         return Setup(inputs, model, self.solver, self.alpha)

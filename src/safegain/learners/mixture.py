@@ -39,6 +39,10 @@ class TrainedMixture:
             raise ValueError(f"members of classes need a positive sharpness each, numbers none; got {self.sharpness}")
 
     @property
+    def takes_sparse(self) -> bool:
+        return all(member.takes_sparse for member in self.members)
+
+    @property
     def classes_(self) -> np.ndarray:
         """As scikit-learn's classifiers call them."""
         assert self.classes is not None

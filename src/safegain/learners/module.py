@@ -50,7 +50,7 @@ class Module(Differentiable):
     def cost(self, n: int, d: int, k: int) -> float:
         return 1e-6 * n * sum(each.numel() for each in self.module.parameters()) / 100
 
-    def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
+    def setup(self, parts: Parts) -> Setup:
         X, ranks, n_outputs = parts.weak.X, parts.ranks, parts.n_classes or 1
         inputs = fit_inputs(X, model="module", scaling=self.scaling, ranks=ranks)
         model, few = ModuleModel(self.module, n_outputs, dtype=inputs.dtype), X[:2]

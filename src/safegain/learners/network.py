@@ -12,7 +12,7 @@ from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
 from safegain.learners.recipe import GAIN, N_HIDDEN, RECIPE, Recipe
 from safegain.learners.target import Target
 from safegain.learners.trained import TrainedModel
-from safegain.learners.training import setup_for, train_by_recipe, train_by_solver
+from safegain.learners.training import bare_parts, train_by_recipe, train_by_solver
 
 SOLVER_HIDDEN = 100  # units where a solver trains the network: hypergradients walk back over every step
 
@@ -21,8 +21,8 @@ SOLVER_HIDDEN = 100  # units where a solver trains the network: hypergradients w
 class Network(Differentiable):
     """One hidden layer of rectified units.
 
-    `Auto` trains a classifier by the recipe: mini-batches, dropout, AdamW, early stopping. Free and Structured
-    searches, numbers, and a network with a `solver` use that solver instead.
+    `Auto` trains a classifier by the recipe: mini-batches, dropout, AdamW, a rate that rises and falls. Free and
+    Structured searches, numbers, and a network with a `solver` use that solver instead.
 
     Parameters
     ----------
@@ -52,13 +52,11 @@ class Network(Differentiable):
             check(self, "solver", f"be a solver or one of {', '.join(SOLVERS)}", is_solver(self.solver))
             check(self, "recipe", "be None where a solver trains", self.recipe is None)
 
-    def by_recipe(self, *, classifies: bool) -> bool:
-        return classifies and self.solver is None
-
     def train(self, X: Any, target: Target, seed: int) -> TrainedModel:
-        if not self.by_recipe(classifies=target.classes is not None):
+        if target.classes is None or self.solver is not None:
             return train_by_solver(self, X, target, seed)
-        return train_by_recipe(setup_for(self, X, target, by_recipe=True), X, target, self.recipe or RECIPE, seed)
+        setup = self.setup(bare_parts(X, target), by_recipe=True)
+        return train_by_recipe(setup, X, target, self.recipe or RECIPE, seed)
 
     def cost(self, n: int, d: int, k: int) -> float:
         recipe = self.recipe or RECIPE

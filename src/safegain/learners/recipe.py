@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -83,7 +83,6 @@ class Material:
     y_held: Tensor
     n_classes: int
     weight: Tensor | None = None  # (n,) of the rows, 1 on average; None: all count the same
-    weight_held: Tensor | None = None
 
     @property
     def labelled(self) -> Tensor:
@@ -137,49 +136,6 @@ class CrossEntropy(Objective):
         return self.cross_entropy(self.logits(rows), self.material.y[rows], rows)
 
 
-class Belief(Protocol):
-    """What is known of the rows' classes before the network is trained."""
-
-    @property
-    def log_p(self) -> Tensor: ...  # (n, k) of each class given the row
-
-    @property
-    def transition(self) -> Tensor: ...  # (k, k) P(label l | class j)
-
-    @property
-    def Q(self) -> Tensor: ...  # (n, k) of each class given the row and its label; one-hot for trusted rows
-
-
-class OnPosterior(Objective):
-    """Cross-entropy to q_ij ~ own_ij^(1 - share) p_ij^share T[j, y_i], with the network as it is at each step.
-
-    A share of 0 is a noise layer with a fixed matrix, whose gradient this is; a share of 1 the posterior that the
-    evidence p gives. In between the network and the evidence correct each other. A row without a label has only p, a
-    trusted row its own label.
-    """
-
-    def __init__(
-        self, network: DropoutNetwork, material: Material, generator: torch.Generator, *, belief: Belief, share: float
-    ) -> None:
-        super().__init__(network, material, generator)
-        self.rows = torch.arange(len(material.y))
-        self.belief, self.share = belief, share
-
-    def loss(self, rows: Tensor, progress: float) -> Tensor:
-        z, y, belief = self.logits(rows), self.material.y[rows], self.belief
-        own, p = z.detach().log_softmax(dim=1), belief.log_p[rows].to(z.dtype)
-        mixed = torch.where(y[:, None] >= 0, (1 - self.share) * own + self.share * p, p)
-        q = posterior(mixed, belief.transition.to(z.dtype), y)
-        target = torch.where(self.material.trusted[rows, None], belief.Q[rows].to(z.dtype), q)
-        return self.cross_entropy(z, target, rows)
-
-
-def posterior(log_p: Tensor, transition: Tensor, y: Tensor) -> Tensor:
-    """P(class | row, label)  ~  p_j T[j, y]; p itself for a row without a label  # (n, k)"""
-    by_label = transition.log().T[y.clamp(min=0)]
-    return torch.softmax(log_p + torch.where(y[:, None] >= 0, by_label, 0.0), dim=1)
-
-
 def train(objective: Objective, recipe: Recipe) -> DropoutNetwork:
     """The judged network, put back to where it was at the best look; at the end, where nothing is held out."""
     material, own = objective.material, objective.own_parameters()
@@ -225,7 +181,4 @@ def held_out_loss(network: DropoutNetwork, material: Material) -> tuple[float, f
     with torch.no_grad():
         z = torch.cat([network(part) for part in material.X_held.split(BLOCK_ROWS)])
     wrong = (z.argmax(dim=1) != material.y_held).double()
-    if (weight := material.weight_held) is None or not weight.any():
-        return float(wrong.mean()), float(cross_entropy(z, material.y_held))
-    losses = cross_entropy(z, material.y_held, reduction="none")
-    return float(torch.dot(weight, wrong)), float(torch.dot(weight, losses.double()))
+    return float(wrong.mean()), float(cross_entropy(z, material.y_held))

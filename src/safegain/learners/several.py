@@ -1,7 +1,10 @@
 """Several learners as one: each takes part in the contest."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import scipy.sparse
 
 from safegain.data.settings import check, setting
 from safegain.learners.base import Learner, Trained
@@ -10,9 +13,16 @@ from safegain.learners.target import Target
 
 @setting
 class Several(Learner):
-    """A list of learners, of which a search finds the best, or a mixture. `PGSClassifier([...])` is short for it."""
+    """A list of learners, of which a search finds the best, or a mixture. `PGSClassifier([...])` is short for it.
+
+    Parameters
+    ----------
+    learners : what takes part
+    only_fitting : leave out learners that do not take the rows at hand, as "auto" does, instead of refusing the rows
+    """
 
     learners: Sequence[Learner]
+    only_fitting: bool = False
 
     def __post_init__(self) -> None:
         fit = len(self.learners) > 0 and all(isinstance(each, Learner) for each in self.learners)
@@ -20,7 +30,15 @@ class Several(Learner):
 
     @property
     def takes_sparse(self) -> bool:  # type: ignore[override]
-        return any(each.takes_sparse for each in self.learners)
+        return (any if self.only_fitting else all)(each.takes_sparse for each in self.learners)
+
+    @property
+    def takes_arrays(self) -> bool:  # type: ignore[override]
+        return all(each.takes_arrays for each in self.learners)
+
+    @property
+    def takes_gaps(self) -> bool:  # type: ignore[override]
+        return all(each.takes_gaps for each in self.learners)
 
     @property
     def takes_weight(self) -> bool:  # type: ignore[override]
@@ -31,6 +49,11 @@ class Several(Learner):
             raise ValueError("model: a list of models is for classes; PGSRegressor takes one model")
         for each in self.learners:
             each.check_task(classifies=classifies)
+
+    def for_rows(self, X: Any) -> "Several":
+        if not (self.only_fitting and scipy.sparse.issparse(X)):
+            return self
+        return replace(self, learners=[each for each in self.learners if each.takes_sparse])
 
     def variants(self, labels: str) -> tuple[Learner, ...]:
         return tuple(variant for each in self.learners for variant in each.variants(labels))

@@ -11,7 +11,9 @@ from torch import Tensor
 
 from safegain.bilevel.models import Model
 from safegain.data.inputs import Inputs
+from safegain.data.parts import Parts
 from safegain.data.rows import ArrayRows, RowSource
+from safegain.learners.base import Setup
 from safegain.learners.recipe import BLOCK_ROWS
 
 
@@ -23,6 +25,10 @@ class TrainedModel:
     classes: np.ndarray | None  # None: a regression
     y_mean: float = 0.0
     y_scale: float = 1.0
+
+    @property
+    def takes_sparse(self) -> bool:
+        return self.inputs.linear
 
     @property
     def classes_(self) -> np.ndarray:
@@ -58,3 +64,8 @@ class TrainedModel:
         if self.classes is None:
             return z[:, 0].double().numpy() * self.y_scale + self.y_mean
         return self.classes[z.argmax(dim=1).numpy()]
+
+
+def trained_model(setup: Setup, theta: Tensor, parts: Parts) -> TrainedModel:
+    """Theta with all that it takes to predict rows as the user has them."""
+    return TrainedModel(setup.inputs, setup.model, theta, parts.classes, parts.mean, parts.unit)

@@ -1,7 +1,5 @@
 """How a differentiable learner is trained on a target: by its solver, or a network by the recipe."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -20,7 +18,7 @@ from safegain.learners.trained import TrainedModel
 
 def train_by_solver(learner: Differentiable, X: Rows, target: Target, seed: int) -> TrainedModel:
     """Weights are scaled to mean 1: rows of weight 0 neither raise alpha nor slow a descent."""
-    setup = learner.setup(_bare_parts(X, target))
+    setup = learner.setup(bare_parts(X, target))
     theta = setup.model.init(torch.Generator().manual_seed(seed))
     weight = torch.from_numpy(target.weights / target.weights.mean()).to(theta.dtype)
     mean, unit = (0.0, 1.0) if target.classes is not None else _units(target)
@@ -67,11 +65,7 @@ def train_by_recipe(setup: Setup, X: Rows, target: Target, recipe: Recipe, seed:
     return TrainedModel(setup.inputs, setup.model, theta, target.classes)
 
 
-def setup_for(learner: Any, X: Rows, target: Target, *, by_recipe: bool) -> Setup:
-    return learner.setup(_bare_parts(X, target), by_recipe=by_recipe)
-
-
-def _bare_parts(X: Rows, target: Target) -> Parts:
+def bare_parts(X: Rows, target: Target) -> Parts:
     """Rows alone, for a learner to be set up on."""
     none = torch.empty(0)
     return Parts(Part(X, none), Part(X, none), None, target.classes)

@@ -64,17 +64,19 @@ class Wrapped(Learner):
 
     def train(self, X: Any, target: Target, seed: int) -> "TrainedEstimator":
         """`seed` is of no use: `seeded` has given one to every part that takes it."""
-        rows, weighted = np.arange(len(target)), self.takes_weight
+        rows = np.arange(len(target))
         if target.classes is None:
-            part = TrainingSet(rows, target.values, target.weight if weighted else None)
+            part = TrainingSet(rows, target.values)
         else:
             Q = target.values.astype(np.float64)
-            part = from_distributions(rows, Q, target.classes, weighted=weighted and bool((Q.max(axis=1) < 1).any()))
+            weighted = self.takes_weight and bool((Q.max(axis=1) < 1).any())
+            part = from_distributions(rows, Q, target.classes, weighted=weighted)
         weights = part.weights
         if target.weight is not None:
             weights = target.weight[part.rows] * (1.0 if weights is None else weights)
-        X = X[part.rows] if isinstance(X, AnyRows) else X
-        return TrainedEstimator(fit_estimator(self.estimator, _plain(X), part.labels, weights), target.classes)
+        return TrainedEstimator(
+            fit_estimator(self.estimator, _plain(X[part.rows]), part.labels, weights), target.classes
+        )
 
     def cost(self, n: int, d: int, k: int) -> float:
         return 0.0  # nobody knows, and the user asked for it
@@ -99,6 +101,7 @@ class TrainedEstimator:
 
     estimator: Any
     classes: np.ndarray | None  # None: numbers
+    takes_sparse: ClassVar[bool] = True  # or says so itself
 
     @property
     def classes_(self) -> np.ndarray:

@@ -1,7 +1,7 @@
 """What a search is: settings, a check of what it is asked, and `run(problem) -> Outcome`."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from safegain.data.inputs import Rows
 from safegain.data.parts import Masks
@@ -17,13 +17,17 @@ class Search(Settings, ABC):
     held_out: float  # share of the trusted rows that judge what is found
     storage: Storage | None = None  # of what is learned of every row, where that is not memory
     name: ClassVar[str]
+    contests: ClassVar[bool] = False  # holds a contest of several learners of classes
 
     @abstractmethod
     def run(self, problem: Problem) -> Outcome: ...
 
     @abstractmethod
-    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int) -> None:
-        """A ValueError where the search cannot work with this learner, task or number of processes."""
+    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int, given: Any = None) -> None:
+        """A ValueError where the search cannot work with this learner, task or number of processes.
+
+        `given` is the learner as the user wrote it.
+        """
 
     def check_source(self, learner: Learner, rows: Rows) -> Rows:
         """Rows that lie in files, as the search reads them; a ValueError where it cannot."""
@@ -50,10 +54,12 @@ class Search(Settings, ABC):
         """Whether n weak rows are only ever read in blocks, or some at a time."""
 
 
-def differentiable(search: Search, learner: Learner) -> Differentiable:
+def differentiable(search: Search, learner: Learner, given: Any = None) -> Differentiable:
+    """The learner, or a ValueError that names it as the user has `given` it."""
     if not isinstance(learner, Differentiable):
+        named = repr(learner if given is None else given)
         raise ValueError(
-            f"search: {type(search).__name__} follows derivatives, and {type(learner).__name__} has none; use "
-            "search='auto', or a model of 'network', 'linear' or a torch.nn.Module"
+            f"search: {search.name!r} follows the derivatives of one model, and model={named} has none to follow; give "
+            "one of 'network', 'linear' or a torch.nn.Module, or use search='auto'"
         )
     return learner

@@ -22,15 +22,15 @@ from torch import Tensor
 from safegain.data.checkpoint import Kept
 from safegain.data.labels import one_hot
 from safegain.data.stages import Stages
-from safegain.evidence.classes import Evidence
+from safegain.evidence.channel import Evidence
 from safegain.evidence.pooled import find_evidence
 from safegain.learners.mixture import TrainedMixture, logits_of
 from safegain.learners.wrapped import Wrapped
+from safegain.search.arrangement import numbers
 from safegain.search.candidates import Candidate, candidates
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.entry import ByFold, Entry
 from safegain.search.folds import Fold, folds_of, last_fold
-from safegain.search.heads import numbers
 from safegain.search.judges import contest_judges
 from safegain.search.jury import Jury
 from safegain.search.material import Material

@@ -31,13 +31,13 @@ from safegain.data.parts import Parts
 from safegain.data.stages import Stages
 from safegain.evidence.residuals import ResidualEvidence, Stack, residual_evidence, stack_rows
 from safegain.learners.base import Differentiable
+from safegain.learners.trained import trained_model
 from safegain.search.contest import SafenessReport, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.judges import judges
 from safegain.search.outcome import Choice, Comparison, Outcome
 from safegain.search.problem import Problem
 from safegain.search.references import BEST, NEW, REFERENCES, SAFE_CHOICE
 from safegain.search.residual_space import Curve, OnCurve, ResidualCurve
-from safegain.search.trainers import trained_model
 
 LATER_STAGES = ("evidence", "references", "refit")  # after the folds
 FOLDS = 5  # of the trusted rows, for the comparison

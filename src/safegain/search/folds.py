@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from safegain.data.splits import hold_out
-from safegain.search.heads import Arrangement, numbers
+from safegain.search.arrangement import Arrangement, numbers
 
 LEAST = 8  # trusted rows of a random sample, to calibrate on some and compare on others
 FEW = 150  # below it, each half of them judges in turn

@@ -11,13 +11,14 @@ from safegain.data.any_rows import AnyRows
 from safegain.data.inputs import Rows, join_rows
 from safegain.data.labels import ClassLabels, one_hot
 from safegain.data.parts import Parts
+from safegain.evidence.channel import counted_pairs
 from safegain.evidence.numeric_rows import numeric_rows, without_gaps
 from safegain.learners.base import Learner
 from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
+from safegain.search.arrangement import Arrangement, numbers
 from safegain.search.candidates import CORRECTED
 from safegain.search.folds import Fold
-from safegain.search.heads import Arrangement, numbers
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,8 @@ class Material:
         """How many of these rows of class j had been given label l, of a random sample; None: not known  # (k, k)"""
         if self.given is None:
             return None
-        kept = trusted & self.rows.sample & (self.given >= 0)
-        codes = self.y[kept] * self.k + self.given[kept]
-        return torch.bincount(codes, minlength=self.k**2).view(self.k, self.k).float()
+        kept = trusted & self.rows.sample
+        return counted_pairs(self.y[kept], self.given[kept], self.k)
 
     def training(self, labels: str, fold: Fold, Q: Tensor | None) -> tuple[np.ndarray, Target]:
         """Numbers of the rows that may train, and what they are to be."""

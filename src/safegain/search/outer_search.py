@@ -24,13 +24,13 @@ from safegain.data.parts import Masks, Parts
 from safegain.data.settings import check, is_number, is_share, is_whole
 from safegain.data.storage import IN_MEMORY
 from safegain.learners.base import Learner, Setup
+from safegain.learners.trained import trained_model
 from safegain.search.base import Search, differentiable
 from safegain.search.iterates import IterateJudge, iterate_report, ruling, trained_references
 from safegain.search.judges import judges
 from safegain.search.outcome import Choice, Outcome
 from safegain.search.problem import Problem
 from safegain.search.references import BEST, NEW
-from safegain.search.trainers import trained_model
 
 LEAST_TRUSTED = 2
 
@@ -77,8 +77,8 @@ class OuterSearch(Search):
         callbacks = self.callbacks
         check(self, "callbacks", "be functions", isinstance(callbacks, list | tuple) and all(map(callable, callbacks)))
 
-    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int) -> None:
-        differentiable(self, learner)
+    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int, given: Any = None) -> None:
+        differentiable(self, learner, given)
         if classifies and self.eps2 is not None and self.eps2 > 1:
             raise ValueError(f"eps2: is a mean probability of classes, at most 1, got {self.eps2}")
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from safegain.bilevel.search_space import Parameters, Point, SearchSpace, violation
-from safegain.evidence.classes import Evidence
+from safegain.evidence.channel import Evidence
 
 START = (0.0, -4.0, 4.0, 0.0)  # log scale, logit of mix, level, slope: nearly the evidence's own posterior
 

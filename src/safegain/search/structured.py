@@ -1,6 +1,6 @@
 """An outer loop over the posterior's few unknowns: how far to trust the evidence, the channel and the labels."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -10,9 +10,9 @@ from safegain.bilevel.semi_supervised import with_predictions
 from safegain.data.inputs import join_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.settings import setting
-from safegain.evidence.classes import choose_features, find_evidence
+from safegain.evidence.channel import counted_pairs
+from safegain.evidence.pooled import find_evidence
 from safegain.learners.base import Learner
-from safegain.search.heads import pairs_of
 from safegain.search.outer_search import Budget, OuterSearch, Raw
 from safegain.search.posterior_space import Posterior
 from safegain.search.problem import Problem
@@ -20,15 +20,15 @@ from safegain.search.problem import Problem
 
 @setting
 class Structured(OuterSearch):
-    """Classes only: k^2 + 4 unknowns, from kernel evidence and a noise matrix. Settings are those of `Free`.
+    """Classes only: k^2 + 4 unknowns, from the evidence of other rows and a noise matrix. Settings are those of `Free`.
 
     For differentiable learners: network, linear, torch modules.
     """
 
     name: ClassVar[str] = "structured"
 
-    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int) -> None:
-        super().check_learner(learner, classifies=classifies, n_processes=n_processes)
+    def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int, given: Any = None) -> None:
+        super().check_learner(learner, classifies=classifies, n_processes=n_processes, given=given)
         if not classifies:
             raise ValueError("search: 'structured' is for classes; use 'auto' or 'free' for numbers")
         if n_processes > 1:
@@ -45,11 +45,11 @@ class Structured(OuterSearch):
         parts, labelled, dtype = problem.parts, problem.parts.labelled, raw.setup.inputs.dtype
         assert parts.n_classes is not None
         calibrating = torch.arange(len(parts.weak) + len(parts.search)) >= len(parts.weak)
-        pairs = pairs_of([parts.search], parts.n_classes)
+        given = parts.search.given
+        pairs = None if given is None else counted_pairs(parts.search.y, given, parts.n_classes)
         labels = ClassLabels(torch.cat([parts.weak.y, parts.search.y]), calibrating, parts.n_classes, pairs)
         rows, targets = join_rows([parts.weak.X, parts.search.X]), labels.labelled & ~calibrating
-        features = choose_features(rows, labels, targets, calibrating, problem.random)
-        evidence = find_evidence(features, labels, targets, calibrating)
+        evidence = find_evidence(rows, labels, targets, calibrating, problem.random)
         space = Posterior.of(evidence, parts.weak.y, dtype, eps1=budget.eps1, eps2=budget.eps2)
         _, Q = with_predictions(raw.lower, raw.point.Q, labelled, raw.outputs)
         return space, raw.lower, Point(labelled.to(dtype), Q), False
