@@ -207,13 +207,14 @@ class _Road:
     def _jury(self, folds: Sequence[Fold], evidences: Sequence[Evidence]) -> Jury:
         """The rows that these folds judge: trusted ones, then weak ones."""
         judged, witnesses = (_together([getattr(fold, part) for fold in folds]) for part in ("judged", "witnesses"))
-        of_labels = torch.empty(len(witnesses), self.material.k)
+        of_labels = torch.empty(len(witnesses), self.material.k, dtype=torch.float64)
         for fold, evidence in zip(folds, evidences, strict=True):
             own = fold.witnesses[witnesses]
-            of_labels[own] = evidence.transition.T[self.material.y[witnesses[own]]]
+            rows = witnesses[own]
+            of_labels[own] = evidence.channel.likelihood(self.material.y[rows], evidence.near[rows])
         weight = None if self.weight is None else self.weight[torch.isin(self.judged, judged).numpy()]
-        hits = one_hot(self.material.y[judged], self.material.k, torch.float32)
-        return Jury(torch.cat([hits, of_labels]).double().numpy(), len(judged), weight)
+        hits = one_hot(self.material.y[judged], self.material.k, torch.float64)
+        return Jury(torch.cat([hits, of_labels]).numpy(), len(judged), weight)
 
     def _trained(self, candidate: Candidate, fold: Fold, Q: Tensor, part: np.ndarray | None = None) -> Any:
         """On these rows of `part`, or on all that the candidate takes."""
