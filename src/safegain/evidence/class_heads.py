@@ -32,6 +32,7 @@ LEAVES = ((3, 10), (1, 3))  # rows of a leaf in the first round, on noisy labels
 N_LEAVES = 2
 LEAST_LANDMARKS = 500
 MOST_TREES, LEAST_TREES, TREE_ROWS = 100, 40, 1_500_000  # trees times rows
+HEAD_STEPS = 100  # of boosting
 SMOOTHING = 0.01  # of a forest's probabilities before their logarithm
 SEEN = 0.632  # of the trees have seen a row that they were grown on
 
@@ -102,7 +103,10 @@ class BoostingHead(Head):
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
         classes = np.arange(Q.shape[1])
-        models = [Boosting().train(self.X[half], Target(Q[half], classes), self.seed) for half in self.halves]
+        models = [
+            Boosting(max_iter=HEAD_STEPS).train(self.X[half], Target(Q[half], classes), self.seed)
+            for half in self.halves
+        ]
         found = np.empty(Q.shape, dtype=np.float32)
         others = np.setdiff1d(np.arange(len(Q)), np.concatenate(self.halves))
         found[others] = np.mean([_logarithm(model.outputs(self.X[others])) for model in models], axis=0)
