@@ -9,7 +9,6 @@ from safegain.evidence import channel
 from safegain.evidence.channel import Channel, Evidence, counted_pairs, most_likely_transition, posterior
 from tests.evidence.samples import pair_noise, uniform_noise
 
-
 MATRIX = torch.tensor([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.3, 0.3, 0.4]])
 NEAR = torch.tensor([0.5, 0.9, 0.25], dtype=torch.float64)
 LABELS = torch.tensor([1, -1, 2])
