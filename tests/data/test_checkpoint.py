@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import safegain.search.heads
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from sklearn.datasets import load_digits
 
 import safegain.data.checkpoint
-import safegain.search.heads
 from safegain import Descent, Linear, Network, PGSClassifier, PGSRegressor, Recipe
 from safegain.data.checkpoint import Checkpoint, CheckpointError, Saved
 from safegain.data.ranks import ALONE

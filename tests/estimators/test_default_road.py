@@ -5,11 +5,11 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
+import safegain.evidence.classes
 import scipy.sparse
 import torch
 from sklearn.datasets import load_digits
 
-import safegain.evidence.classes
 import safegain.learners.kernel
 import safegain.search.crew
 from safegain import Adam, Auto, Claims, Descent, Free, Linear, Module, PGSClassifier, Structured

@@ -166,17 +166,20 @@ def test_clone_is_equal_and_its_own():
     [
         (
             {"model": "mlp"},
-            "model: 'mlp' is not known; give one of auto, best, network, linear, forest, boosting, kernel, a learner",
+            "model: 'mlp' is not known; give one of auto, network, linear, forest, boosting, kernel, a learner",
         ),
         (
             {"model": 3},
-            "model: must be one of auto, best, network, linear, forest, boosting, kernel, a learner.* got 3",
+            "model: must be one of auto, network, linear, forest, boosting, kernel, a learner.* got 3",
         ),
-        ({"model": Network}, "model: must be one of auto, best, network, linear, forest, boosting, kernel, a learner"),
+        ({"model": Network}, "model: must be one of auto, network, linear, forest, boosting, kernel, a learner"),
         ({"model": Ridge()}, "model: must be a classifier, got Ridge"),
         ({"search": "fast"}, "search: must be one of auto, free, structured, or an object .* got 'fast'"),
         ({"search": Free}, "search: must be one of auto, free, structured, or an object"),
-        ({"search": "free", "model": LogisticRegression()}, "search: Free follows derivatives, and Wrapped has none"),
+        (
+            {"search": "free", "model": LogisticRegression()},
+            r"search: 'free' follows the derivatives of one model, and model=LogisticRegression\(\) has none",
+        ),
         ({"search": Free(eps2=2.0)}, "eps2: is a mean probability of classes, at most 1, got 2.0"),
         ({"reference": "weak"}, "'reference' parameter"),
         ({"safeness": "strict"}, "'safeness' parameter"),

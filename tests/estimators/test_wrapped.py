@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 import sklearn
 import torch
+from safegain.search.heads import ClassHead
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
@@ -26,7 +27,6 @@ from safegain import Claims, PerClass, PerView, PGSClassifier, PGSRegressor, Wra
 from safegain.data.checkpoint import Checkpoint, CheckpointError
 from safegain.learners.training_set import from_distributions
 from safegain.search import crew
-from safegain.search.heads import ClassHead
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FOREST = RandomForestClassifier(20)

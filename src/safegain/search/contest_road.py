@@ -28,7 +28,7 @@ from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import numbers
 from safegain.search.candidates import Candidate, candidates
 from safegain.search.contest import SafenessReport, Score, SetMargin, best_sharpness, better, fell_back, safe, worse_on
-from safegain.search.folds import Fold, folds_of, last_fold
+from safegain.search.folds import FEW, Fold, folds_of, last_fold
 from safegain.search.judges import contest_judges
 from safegain.search.material import Material
 from safegain.search.mixing import Mix, mixed
@@ -50,10 +50,7 @@ class Entry:
 
 
 def contest_road(problem: Problem, measure: str = "log-loss") -> Outcome:
-    learner = problem.learner
-    if isinstance(learner, Wrapped):
-        problem = replace(problem, learner=learner.seeded(problem.random))
-    return _Road(problem, measure).outcome()
+    return _Road(replace(problem, learner=problem.learner.seeded(problem.random)), measure).outcome()
 
 
 class _Road:
@@ -141,10 +138,13 @@ class _Road:
 
     def _rivals(self) -> tuple[str, ...]:
         """Trusted rows that lack classes also lack them where models are compared: who never says these would win."""
+        alone = [self.material.y[fold.trusted] for fold in self.folds]
+        one_class = any(len(y.unique()) < 2 for y in alone)
+        if self.problem.reference == "trusted" and one_class and isinstance(self.problem.learner, Wrapped):
+            raise ValueError("reference: the trusted rows are of one class, so no model can be trained on them alone")
         if self.problem.reference != BEST:
             return (self.problem.reference,)
-        alone = [self.material.y[fold.trusted] for fold in self.folds]
-        if self.problem.parts.trusted_is_one_sided or any(len(y.unique()) < 2 for y in alone):
+        if self.problem.parts.trusted_is_one_sided or one_class:
             return REFERENCES[1:2]
         return REFERENCES[1:]
 
@@ -263,6 +263,8 @@ class _Road:
         candidate = next(entry.candidate for entry in self.entries if entry.candidate.labels == labels)
         n = self.problem.parts.search.n_sample + self.problem.parts.n_held_out
         reason = f"{n} trusted rows are too few to compare models on some of them"
+        if n >= FEW:
+            reason = f"held_out leaves none of {n} trusted rows to compare models on"
         model = self._trained(candidate, last_fold(self.material.rows), torch.empty(0))
         given, none = self._as_given(model), torch.empty(0, dtype=torch.long)
         report = SafenessReport(True, None, (), fell_back(reason, labels, learner=candidate.learner_name))
