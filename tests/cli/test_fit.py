@@ -141,7 +141,7 @@ def test_pictures_in_an_npz(tmp_path):
         (["--model", "linear", "--model", "auto, n_trees=5"], "model: auto takes no settings"),
         (
             ["--model", "linear", "--model", "forest", "--search", "free"],
-            "search: 'free' follows the derivatives of one model",
+            "search: 'free' follows the derivatives",
         ),
         (["--model", "network, n_outer=5"], "model: Network takes no option 'n_outer'; it is an option of Free"),
         (["--workspace", "space"], "search: Auto takes no option 'workspace'; it is an option of Free"),

@@ -32,7 +32,7 @@ MODULE = Module(torch.nn.Linear(3, 2))
 def test_a_search_by_derivatives_refuses_an_estimator_without_any(search):
     told = f"search: '{search.name}' follows the derivatives of one model, and model="
     for learner, given, named in (
-        (WRAPPED, None, r"Wrapped\(.*LogisticRegression"),
+        (WRAPPED, None, r"Wrapped\(.*LogisticRegression.*"),
         (WRAPPED, WRAPPED.estimator, r"LogisticRegression\(\)"),
         (Several([Linear(), WRAPPED]), ["linear", WRAPPED.estimator], r"\['linear', LogisticRegression\(\)\]"),
     ):

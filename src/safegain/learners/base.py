@@ -36,6 +36,9 @@ class Learner(Settings, ABC):
     def check_task(self, *, classifies: bool) -> None:
         """A ValueError where the learner is for the other task."""
 
+    def check_contest(self) -> None:
+        """A ValueError where a setting is of no use in a contest of classes."""
+
     def seeded(self, random: np.random.RandomState) -> "Learner":
         """A copy whose trainings all start from the same seed, where `train` cannot see to it."""
         return self

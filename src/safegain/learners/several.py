@@ -62,6 +62,10 @@ class Several(Learner):
             return self
         return replace(self, learners=[each for each in self.learners if each.takes_sparse])
 
+    def check_contest(self) -> None:
+        for each in self.learners:
+            each.check_contest()
+
     def variants(self, labels: str) -> tuple[Learner, ...]:
         return tuple(variant for each in self.learners for variant in each.variants(labels))
 
