@@ -28,7 +28,6 @@ def test_an_option_of_others_is_refused(option, owners):
         Auto(**{option: 3})
 
 
-@pytest.mark.usefixtures("quick_evidence")
 @pytest.mark.parametrize(("held_out", "n"), [(0.5, 80), (0.25, 40), (0.75, 120)])
 def test_the_share_that_is_held_out(held_out, n):
     X, noisy, _, trusted = digits(540, k=10)
