@@ -35,7 +35,7 @@ def test_who_judges_has_no_other_part(n_search, n_held, n_others):
         assert (fold.calibrating & ~fold.trusted).sum() == 0
         assert (fold.judged | fold.calibrating)[~rows.sample].sum() == 0
         assert (rows.trusted & ~rows.sample & ~fold.trusted).sum() == 0  # their labels are right, and train
-        assert fold.targets[rows.weak].all()
+        assert torch.equal(fold.targets & rows.weak, fold.weak)
 
 
 def test_of_few_rows_every_one_judges_once():
@@ -71,3 +71,25 @@ def test_in_the_end_all_trusted_rows_train(n):
     assert not (fold.calibrating & fold.targets).any()
     assert torch.equal(fold.calibrating, rows.sample if 2 * n < FEW else rows.held_out)
     assert not fold.judged.any()
+
+
+@pytest.mark.parametrize("n", [20, 300])
+def test_a_fifth_of_the_weak_rows_with_a_label_judges_and_does_not_train(n):
+    rows = arrangement(500, n, n)
+    rows.labelled[:100] = False
+    folds = folds_of(rows, y_of(rows), random())
+    witnesses = torch.stack([fold.witnesses for fold in folds])
+    assert (witnesses.sum(dim=0) <= 1).all()  # each in one fold
+    heard = witnesses.any(dim=0)
+    assert heard.sum() == 80
+    assert heard[100:500].sum() == 80
+    for fold in folds:
+        assert fold.witnesses.any()
+        assert not (heard & (fold.weak | fold.targets | fold.calibrating | fold.judged)).any()
+        assert torch.equal(fold.weak, rows.weak & ~heard)  # those without a label train, on what is found of them
+    assert torch.equal(last_fold(rows).weak, rows.weak)
+
+
+def test_few_weak_rows_all_train():
+    rows = arrangement(60, 20, 20)
+    assert not any(fold.witnesses.any() for fold in folds_of(rows, y_of(rows), random()))

@@ -31,7 +31,7 @@ PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 LEAVES = ((3, 10), (1, 3))  # rows of a leaf in the first round, on noisy labels, and later
 N_LEAVES = 2
 LEAST_LANDMARKS = 500
-MOST_TREES, LEAST_TREES, TREE_ROWS = 200, 40, 1_500_000  # trees times rows
+MOST_TREES, LEAST_TREES, TREE_ROWS = 100, 40, 1_500_000  # trees times rows
 SMOOTHING = 0.01  # of a forest's probabilities before their logarithm
 SEEN = 0.632  # of the trees have seen a row that they were grown on
 

@@ -1,7 +1,7 @@
 """Kernel ridge regression on landmarks, with leave-one-out predictions in closed form: a head that costs no training.
 
     k(x, x') = exp(-|x - x'|^2 / (width m))     m: the mean squared distance between landmarks
-    F = K(X, L) K(L, L)^(-1/2)                  Nystroem features of the rows, for landmarks L
+    F = K(X, L) R, with R R' = K(L, L)^(-1)     Nystroem features of the rows, for landmarks L
     H = F (F'F + penalty)^(-1) F'               fitted H Y, left out (H Y - diag(H) Y) / (1 - diag(H))
 
 One eigendecomposition of F'F serves every penalty and all targets Y. Features of many rows are not kept: they are
@@ -29,7 +29,7 @@ MOST_FITTED = 262_144
 BLOCK_ROWS = 4096  # of a pass
 MOST_LANDMARKS = 2000
 MOST_WORK = 5e10  # rows times landmarks squared: seconds
-RANK = 1e-6  # of the largest eigenvalue of K(L, L): what is smaller is rounding in single precision
+RANK = 3e-7  # of the largest eigenvalue, added to K(L, L): what is smaller is rounding in single precision
 
 
 def many_rows(n: int) -> bool:
@@ -46,15 +46,17 @@ def n_landmarks(n: int) -> int:
 class Kernel:
     landmarks: Rows  # (l, d)
     reach: float
-    root: Tensor  # (l, r) K(L, L)^(-1/2), on its range
+    root: Tensor  # (l, l) R
 
     @classmethod
     def of(cls, landmarks: Rows, width: float) -> "Kernel":
         between = _squared_distances(landmarks, landmarks)
         reach = width * float(between.mean()) or 1.0
-        values, vectors = torch.linalg.eigh(torch.exp(-between / reach).double())
-        kept = values > RANK * values[-1]
-        return cls(landmarks, reach, (vectors[:, kept] / values[kept].sqrt()).float())
+        K = torch.exp(-between / reach).double()
+        K.diagonal().add_(RANK * float(K.sum(dim=1).max()))
+        factor = torch.linalg.cholesky(K)
+        one = torch.eye(len(K), dtype=K.dtype)
+        return cls(landmarks, reach, torch.linalg.solve_triangular(factor.T, one, upper=True).float())
 
     def to_landmarks(self, X: Rows) -> Tensor:
         """k(x, l) of rows of the landmarks' kind: a tensor of single precision, or sparse  # (n, l)"""

@@ -16,13 +16,15 @@ from torch import Tensor
 from safegain.data.inputs import Inputs, fit_inputs
 from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import SCALINGS, Arrays, Family, TrainedFamily
-from safegain.learners.kernel import BLOCK_ROWS, MOST_FITTED, MOST_KEPT, Calibration, Kernel, calibrate, n_landmarks
+from safegain.learners.kernel import BLOCK_ROWS, MOST_FITTED, MOST_KEPT, Kernel, calibrate, n_landmarks
 from safegain.learners.target import Target
 
 WIDTHS = (0.125, 0.5, 2.0, 8.0)
 PENALTIES = (1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
+JUDGED = 2000  # rows whose left-out predictions choose width and penalty
 MOST_CALIBRATING = 20_000  # rows whose left-out scores are calibrated
+LEAST_LANDMARKS = 500
 
 
 @setting
@@ -56,8 +58,13 @@ class KernelMachine(Family):
         inputs = fit_inputs(X[kept], model="network", scaling=self.scaling)
         rows, target = inputs.rows(X[kept]).float(), target.taken(kept)  # in random order: the first are landmarks
         width = self.width or self._width(rows, target)
-        fit = self._fit(rows, target, width, self.n_landmarks or n_landmarks(len(kept)))
-        return TrainedKernelMachine(inputs, fit.kernel.landmarks, fit.kernel.reach, *fit.solution, target.classes)
+        # Half of the rows: more gain little where rows are few.
+        m = self.n_landmarks or min(n_landmarks(len(kept)), max(len(kept) // 2, LEAST_LANDMARKS))
+        ridge = _Ridge(Kernel.of(rows[:m], width), rows, target)
+        penalty = self.penalty or ridge.best()[0]
+        return TrainedKernelMachine(
+            inputs, ridge.kernel.landmarks, ridge.kernel.reach, *ridge.fit(penalty), target.classes
+        )
 
     def cost(self, n: int, d: int, k: int) -> float:
         m, n = self.n_landmarks or n_landmarks(n), min(n, MOST_FITTED)
@@ -66,28 +73,12 @@ class KernelMachine(Family):
 
     def _width(self, rows: Tensor, target: Target) -> float:
         part, some = rows[:TRIED_ROWS], target.taken(np.arange(min(TRIED_ROWS, len(rows))))
-        return min(WIDTHS, key=lambda width: self._fit(part, some, width, TRIED_LANDMARKS).loss)
 
-    def _fit(self, rows: Tensor, target: Target, width: float, m: int) -> "_Fit":
-        ridge = _Ridge(Kernel.of(rows[:m], width), rows, target)
-        penalties = PENALTIES if self.penalty is None else (self.penalty,)
-        return min((ridge.fit(penalty) for penalty in penalties), key=lambda fit: fit.loss)
+        def loss(width: float) -> float:
+            ridge = _Ridge(Kernel.of(part[:TRIED_LANDMARKS], width), part, some)
+            return ridge.best()[1] if self.penalty is None else ridge.loss(self.penalty)
 
-
-@dataclass(frozen=True)
-class _Fit:
-    kernel: Kernel
-    of_landmarks: Tensor  # (l, k)
-    centre: Tensor  # (k,)
-    calibration: Calibration | None  # None: numbers
-    loss: float  # of left-out predictions
-
-    @property
-    def solution(self) -> tuple[Tensor, Tensor]:
-        """Scores are K(x, L) times the first plus the second; the calibration is within."""
-        if self.calibration is None:
-            return self.of_landmarks, self.centre
-        return self.of_landmarks * self.calibration.scale, self.calibration.bias
+        return min(WIDTHS, key=loss)
 
 
 class _Ridge:
@@ -111,26 +102,47 @@ class _Ridge:
     def _kept(self) -> list[tuple[slice, Tensor]]:
         return list(self._passes(self.from_landmarks))
 
-    def fit(self, penalty: float) -> _Fit:
-        shrunk = 1 / (self.gram + penalty)
-        rotated = (shrunk[:, None] * self.moment).float()
-        left_out = self._left_out(rotated, shrunk.float())
+    def best(self) -> tuple[float, float]:
+        """The penalty with the least loss, and that loss: from the largest down, while it falls."""
+        found = (PENALTIES[-1], self.loss(PENALTIES[-1]))
+        for penalty in reversed(PENALTIES[:-1]):
+            if (loss := self.loss(penalty)) > found[1]:
+                break
+            found = (penalty, loss)
+        return found
+
+    def loss(self, penalty: float) -> float:
+        """Of left-out predictions for some rows."""
+        left_out = self._left_out(penalty, JUDGED)
         n = len(left_out)
         wanted, weight = self.table[:n], torch.from_numpy(self.target.weights[:n])
-        of_landmarks = self.from_landmarks @ rotated
         if self.target.classes is None:
             squares = (left_out + self.centre - wanted).double().square()[:, 0]
-            loss = float((weight * squares).sum() / weight.sum())
-            return _Fit(self.kernel, of_landmarks, self.centre, None, loss)
-        calibration = calibrate(left_out, wanted, weight)
-        return _Fit(self.kernel, of_landmarks, self.centre, calibration, calibration.loss)
+            return float((weight * squares).sum() / weight.sum())
+        return calibrate(left_out, wanted, weight).loss
 
-    def _left_out(self, rotated: Tensor, shrunk: Tensor) -> Tensor:
+    def fit(self, penalty: float) -> tuple[Tensor, Tensor]:
+        """Scores are K(x, L) times the first plus the second; for classes the calibration is within."""
+        of_landmarks = self.from_landmarks @ (self._shrunk(penalty)[:, None] * self.moment).float()
+        if self.target.classes is None:
+            return of_landmarks, self.centre
+        left_out = self._left_out(penalty, MOST_CALIBRATING)
+        n = len(left_out)
+        calibration = calibrate(left_out, self.table[:n], torch.from_numpy(self.target.weights[:n]))
+        return of_landmarks * calibration.scale, calibration.bias
+
+    def _shrunk(self, penalty: float) -> Tensor:
+        return 1 / (self.gram + penalty)
+
+    def _left_out(self, penalty: float, most: int) -> Tensor:
         """Predictions about the centre for the first rows, each by all rows but itself."""
+        shrunk = self._shrunk(penalty)
+        rotated, shrunk = (shrunk[:, None] * self.moment).float(), shrunk.float()
         found = []
         for block, F in self._kept if len(self.rows) <= MOST_KEPT else self._passes(self.from_landmarks):
-            if block.start >= MOST_CALIBRATING:
+            if block.start >= most:
                 break
+            F, block = F[: most - block.start], slice(block.start, min(block.stop, most))
             own = (F.square() @ shrunk).clamp(max=0.999)[:, None]
             found.append((F @ rotated - own * self._wanted(block)) / (1 - own) / self.root[block])
         return torch.cat(found)

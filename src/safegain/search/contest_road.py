@@ -3,15 +3,16 @@
     evidence    what other rows say of each row's class, and how labels go wrong (evidence/pooled.py)
     candidates  every learner on weak labels, weak and trusted labels, trusted labels: what the user would have had;
                 and every learner on the evidence's labels
-    contest     on trusted rows that neither has used: log-loss ranks, and at most three are mixed
+    screening   on a part of the rows: a few go on
+    contest     on rows that none has used: log-loss ranks (jury.py), and at most three are mixed
     last        evidence, the chosen learners and the reference once more, with the rows of the contest
 
-Of many rows a part screens the candidates. A run that goes on finds its evidence again, and trains once more.
+A run that goes on finds its evidence again, and trains once more.
 """
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,26 +28,19 @@ from safegain.learners.mixture import TrainedMixture, logits_of
 from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import numbers
 from safegain.search.candidates import Candidate, candidates
-from safegain.search.contest import SafenessReport, Score, SetMargin, best_sharpness, better, fell_back, safe, worse_on
+from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
+from safegain.search.entry import ByFold, Entry
 from safegain.search.folds import FEW, Fold, folds_of, last_fold
 from safegain.search.judges import contest_judges
+from safegain.search.jury import Jury
 from safegain.search.material import Material
 from safegain.search.mixing import Mix, mixed
 from safegain.search.outcome import Choice, Comparison, Outcome, Standing
 from safegain.search.problem import Problem
 from safegain.search.references import BEST, NEW, REFERENCES, SAFE_CHOICE
 
-SCREENED, FINALISTS = 4000, 6  # rows that all candidates are tried on where there are more, and how many go on
-
-
-@dataclass
-class Entry:
-    """A candidate in the contest."""
-
-    candidate: Candidate
-    models: list[Any] = field(default_factory=list)  # one of each fold
-    P: np.ndarray = field(default_factory=lambda: np.empty(0))  # (m, k) on the judged rows, each by its fold's model
-    seconds: float = 0.0
+SCREENED = 1500  # rows that all candidates are tried on, where there are more
+FINALISTS, LEAST_REFERENCES = 6, 2  # that go on
 
 
 def contest_road(problem: Problem, measure: str = "log-loss") -> Outcome:
@@ -58,8 +52,9 @@ class _Road:
         self.problem, self.measure = problem, measure
         self.material = Material.of(problem.parts, problem.learner)
         self.folds = folds_of(self.material.rows, self.material.y, problem.random)
-        masks = [fold.judged for fold in self.folds]
-        self.judged = numbers(torch.stack(masks).any(dim=0)) if masks else torch.empty(0, dtype=torch.long)
+        self.judged, self.witnesses = (
+            _together([getattr(fold, part) for fold in self.folds]) for part in ("judged", "witnesses")
+        )
         self.y = self.material.y[self.judged]
         self.weight = self._judges_weight()
         self.seed = problem.random.randint(2**31)
@@ -78,15 +73,18 @@ class _Road:
         self._screen(evidences[0])
         for entry in self.entries:
             self._enter(entry, evidences)
+        jury = self._jury(self.folds, evidences)
         del evidences  # of many rows and classes, they are a lot
-        scores = [self._score(entry.P) for entry in self.entries]
+        found = [entry.P for entry in self.entries]
+        mix = mixed(found, jury)
+        if jury.contradicts(mix.P, mixed(found, jury.alone).P):
+            jury, mix = jury.alone, mixed(found, jury.alone)
+        scores = [self._score(P) for P in found]
         references = [number for number, entry in enumerate(self.entries) if entry.candidate.is_reference]
-        kept = min(references, key=lambda number: scores[number].loss)
-        mix = mixed([entry.P for entry in self.entries], self.y, self.weight)
+        kept = min(references, key=lambda number: jury.best_loss(found[number]))
         margins = []
         if upper is not None:
-            sharpness = best_sharpness(torch.from_numpy(logits_of(self.entries[kept].P)), self.y)
-            old = self._mixtures((kept,), (1.0,), (sharpness,))
+            old = self._mixtures((kept,), (1.0,), (jury.sharpness(found[kept]),))
             new = self._mixtures(mix.members, mix.weights, mix.sharpness)
             losses = zip(upper.names, upper.losses(old).tolist(), upper.losses(new).tolist(), strict=True)
             margins = [SetMargin.between(*each) for each in losses]
@@ -170,40 +168,56 @@ class _Road:
         return Evidence.from_tensors(kept.tensors)
 
     def _screen(self, evidence: Evidence) -> None:
-        """Those stay that do best on a part of the rows, and the best reference."""
+        """Those stay that do best on a part of the rows, and the best references; of one fold, if it has others."""
         self.stages.begin("screening")
-        if len(self.entries) <= FINALISTS or len(self.material.y) <= SCREENED:
+        if len(self.entries) <= FINALISTS:
             return
-        fold, part = self.folds[0], np.zeros(len(self.material.y), dtype=bool)
-        part[np.random.RandomState(self.seed).permutation(len(part))[:SCREENED]] = True
-        part |= fold.trusted.numpy()
-        judged = numbers(fold.judged)
+        fold, some = self.folds[0], None
+        if (n := len(self.material.y)) > SCREENED:
+            some = np.zeros(n, dtype=bool)
+            some[np.random.RandomState(self.seed).permutation(n)[:SCREENED]] = True
+            some |= fold.trusted.numpy()
+        jury = self._jury([fold], [evidence])
+        X = self.material.X[torch.cat([numbers(fold.judged), numbers(fold.witnesses)]).numpy()]
         losses = []
         for entry in self.entries:
             began = time.perf_counter()
-            model = self._trained(entry.candidate, fold, evidence.Q, part)
-            P = model.predict_proba(self.material.X[judged.numpy()])
-            losses.append(Score.of_logits(torch.from_numpy(logits_of(P)), self.material.y[judged]).loss)
+            model = self._trained(entry.candidate, fold, evidence.Q, some)
+            losses.append(jury.best_loss(model.predict_proba(X)))
+            if some is None:
+                entry.models = [model]
             entry.seconds = time.perf_counter() - began
-        order = np.argsort(losses, kind="stable")
-        stay = {int(number) for number in order[:FINALISTS]}
-        if not any(self.entries[number].candidate.is_reference for number in stay):
-            stay.add(next(int(number) for number in order if self.entries[number].candidate.is_reference))
+        order = np.argsort(losses, kind="stable").tolist()
+        references = [number for number in order if self.entries[number].candidate.is_reference]
+        stay = {*order[:FINALISTS], *references[:LEAST_REFERENCES]}
         self.entries = [entry for number, entry in enumerate(self.entries) if number in stay]
 
     def _enter(self, entry: Entry, evidences: Sequence[Evidence]) -> None:
         self.stages.begin(entry.candidate.name)
         began = time.perf_counter()
-        entry.models = [
-            self._trained(entry.candidate, fold, evidence.Q)
-            for fold, evidence in zip(self.folds, evidences, strict=True)
-        ]
-        entry.P = self._by_fold(entry.models).predict_proba(self.material.X[self.judged.numpy()])
+        for fold, evidence in list(zip(self.folds, evidences, strict=True))[len(entry.models) :]:
+            entry.models.append(self._trained(entry.candidate, fold, evidence.Q))
+        parts = [self._by_fold(entry.models, part) for part in ("judged", "witnesses")]
+        X, rows = self.material.X, (self.judged, self.witnesses)
+        entry.P = np.concatenate(
+            [part.predict_proba(X[which.numpy()]) for part, which in zip(parts, rows, strict=True)]
+        )
         entry.seconds += time.perf_counter() - began
+
+    def _jury(self, folds: Sequence[Fold], evidences: Sequence[Evidence]) -> Jury:
+        """The rows that these folds judge: trusted ones, then weak ones."""
+        judged, witnesses = (_together([getattr(fold, part) for fold in folds]) for part in ("judged", "witnesses"))
+        of_labels = torch.empty(len(witnesses), self.material.k)
+        for fold, evidence in zip(folds, evidences, strict=True):
+            own = fold.witnesses[witnesses]
+            of_labels[own] = evidence.transition.T[self.material.y[witnesses[own]]]
+        weight = None if self.weight is None else self.weight[torch.isin(self.judged, judged).numpy()]
+        hits = one_hot(self.material.y[judged], self.material.k, torch.float32)
+        return Jury(torch.cat([hits, of_labels]).double().numpy(), len(judged), weight)
 
     def _trained(self, candidate: Candidate, fold: Fold, Q: Tensor, part: np.ndarray | None = None) -> Any:
         """On these rows of `part`, or on all that the candidate takes."""
-        rows, target = self.material.training(candidate.labels, fold.trusted, Q)
+        rows, target = self.material.training(candidate.labels, fold, Q)
         if part is not None:
             kept = np.flatnonzero(part[rows])
             rows, target = rows[kept], target.taken(kept)
@@ -211,10 +225,11 @@ class _Road:
 
     def _score(self, P: np.ndarray) -> Score:
         weight = None if self.weight is None else torch.from_numpy(self.weight)
-        return replace(Score.of_logits(torch.from_numpy(logits_of(P)), self.y), weight=weight)
+        return replace(Score.of_logits(torch.from_numpy(logits_of(P[: len(self.y)])), self.y), weight=weight)
 
-    def _by_fold(self, models: Sequence[Any]) -> "ByFold":
-        return ByFold(models, [fold.judged[self.judged].numpy() for fold in self.folds])
+    def _by_fold(self, models: Sequence[Any], part: str = "judged") -> ByFold:
+        rows = getattr(self, part)
+        return ByFold(models, [getattr(fold, part)[rows].numpy() for fold in self.folds])
 
     def _mixtures(self, members: Sequence[int], weights: tuple[float, ...], sharpness: tuple[float, ...]) -> Any:
         """Those of the folds, as one that predicts the judged rows."""
@@ -280,16 +295,6 @@ class _Road:
         return Choice(model, parts.labelled.to(torch.float64), given)
 
 
-@dataclass(frozen=True)
-class ByFold:
-    """Predicts the judged rows, in any view of them, each by the model of its fold."""
-
-    models: Sequence[Any]
-    masks: Sequence[np.ndarray]  # over the judged rows
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        found = [model.predict_proba(X[mask]) for model, mask in zip(self.models, self.masks, strict=True)]
-        P = np.empty((len(self.masks[0]), found[0].shape[1]))
-        for mask, each in zip(self.masks, found, strict=True):
-            P[mask] = each
-        return P
+def _together(masks: Sequence[Tensor]) -> Tensor:
+    """Numbers of the rows of any of these masks."""
+    return numbers(torch.stack(list(masks)).any(dim=0)) if masks else torch.empty(0, dtype=torch.long)

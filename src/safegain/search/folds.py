@@ -1,4 +1,4 @@
-"""Which trusted rows train, which calibrate the evidence, and which judge."""
+"""Which rows train, which calibrate the evidence, and which judge."""
 
 from dataclasses import dataclass
 
@@ -11,39 +11,56 @@ from safegain.search.arrangement import Arrangement, numbers
 
 LEAST = 8  # trusted rows of a random sample, to calibrate on some and compare on others
 FEW = 150  # below it, each half of them judges in turn
+WITNESSES, MOST_WITNESSES, LEAST_WITNESSES = 0.2, 2000, 20  # of the weak rows with a label
 
 
 @dataclass(frozen=True)
 class Fold:
     """Masks over all rows  # (n,) bool each"""
 
+    weak: Tensor  # that may train
     trusted: Tensor  # that may train
     targets: Tensor  # that the evidence regresses on
     calibrating: Tensor  # that the evidence is calibrated on, and not regressed on
     judged: Tensor
+    witnesses: Tensor  # weak rows whose labels judge too
 
 
 def folds_of(rows: Arrangement, y: Tensor, random: np.random.RandomState) -> list[Fold]:
     """Of few trusted rows none is a target, and each half judges what the other has calibrated; no fold: too few."""
-    sample, others, weak = rows.trusted & rows.sample, rows.trusted & ~rows.sample, rows.labelled & rows.weak
+    sample, others = rows.trusted & rows.sample, rows.trusted & ~rows.sample
     n = int(sample.sum())
-    if n < LEAST:
+    if n < LEAST or (n >= FEW and not rows.held_out.any()):
         return []
+    witnesses = _witnesses(rows, random)
+    weak = rows.weak & ~witnesses
+    given = weak & rows.labelled
     if n < FEW:
         half = _half(sample, y, random)
         turns = ((sample & ~half, half), (half, sample & ~half))
-        return [Fold(others | known, weak | others, known, judged) for known, judged in turns]
-    if not rows.held_out.any():
-        return []
+        heard = torch.from_numpy(random.rand(len(weak)) < 0.5)
+        return [
+            Fold(weak, others | known, given | others, known, judged, witnesses & (heard ^ bool(number)))
+            for number, (known, judged) in enumerate(turns)
+        ]
     half = _half(rows.search & rows.sample, y, random)
-    return [Fold(rows.search, weak | (rows.search & ~half), half, rows.held_out)]
+    return [Fold(weak, rows.search, given | (rows.search & ~half), half, rows.held_out, witnesses)]
 
 
 def last_fold(rows: Arrangement) -> Fold:
-    """All trusted rows train; those that judged calibrate, and of few all do."""
-    weak, sample = rows.labelled & rows.weak, rows.trusted & rows.sample
+    """All rows train; trusted ones that judged calibrate, and of few all do."""
+    given, sample, none = rows.labelled & rows.weak, rows.trusted & rows.sample, torch.zeros_like(rows.weak)
     calibrating = sample if int(sample.sum()) < FEW else rows.held_out
-    return Fold(rows.trusted, (weak | rows.trusted) & ~calibrating, calibrating, torch.zeros_like(weak))
+    return Fold(rows.weak, rows.trusted, (given | rows.trusted) & ~calibrating, calibrating, none, none)
+
+
+def _witnesses(rows: Arrangement, random: np.random.RandomState) -> Tensor:
+    given = numbers(rows.labelled & rows.weak)
+    n = min(int(WITNESSES * len(given)), MOST_WITNESSES)
+    found = torch.zeros_like(rows.weak)
+    if n >= LEAST_WITNESSES:
+        found[given[random.permutation(len(given))[:n]]] = True
+    return found
 
 
 def _half(rows: Tensor, y: Tensor, random: np.random.RandomState) -> Tensor:

@@ -18,6 +18,7 @@ from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import Arrangement, numbers
 from safegain.search.candidates import CORRECTED
+from safegain.search.folds import Fold
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,14 @@ class Material:
         kept = trusted & self.rows.sample
         return counted_pairs(self.y[kept], self.given[kept], self.k)
 
-    def training(self, labels: str, trusted: Tensor, Q: Tensor | None) -> tuple[np.ndarray, Target]:
-        """Numbers of the rows, and what they are to be; `trusted` are the trusted rows that may be used."""
-        rows, weak = self.rows, self.rows.labelled & self.rows.weak
+    def training(self, labels: str, fold: Fold, Q: Tensor | None) -> tuple[np.ndarray, Target]:
+        """Numbers of the rows that may train, and what they are to be."""
+        given = self.rows.labelled & fold.weak
         kept = {
-            "raw": weak,
-            "raw+trusted": weak | trusted,
-            "trusted": trusted,
-            CORRECTED: rows.weak | trusted,
+            "raw": given,
+            "raw+trusted": given | fold.trusted,
+            "trusted": fold.trusted,
+            CORRECTED: fold.weak | fold.trusted,
         }[labels]
         found = numbers(kept)
         if labels == CORRECTED:

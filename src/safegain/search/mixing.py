@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from safegain.learners.mixture import MOST, logits_of, sharpened
-from safegain.search.contest import best_sharpness
+from safegain.learners.mixture import MOST, sharpened
+from safegain.search.jury import Jury
 
 SHARES = (0.2, 0.35, 0.5)  # of the mixture that a new member may get
 LEAST_GAIN = 0.002  # of the log-loss, for a member to join
@@ -21,27 +19,21 @@ class Mix:
     P: np.ndarray  # (m, k) on the judged rows
 
 
-def mixed(found: list[np.ndarray], y: Tensor, weight: np.ndarray | None = None) -> Mix:
-    """`found` are the class probabilities of each candidate  # (m, k) each"""
-    sharpness = np.array([best_sharpness(torch.from_numpy(logits_of(P)), y) for P in found])
+def mixed(found: list[np.ndarray], jury: Jury) -> Mix:
+    """`found` are the class probabilities of each candidate on the rows of the jury  # (m, k) each"""
+    sharpness = [jury.sharpness(P) for P in found]
     even = [sharpened(P, each) for P, each in zip(found, sharpness, strict=True)]
-    rows, hit = np.arange(len(y)), y.numpy()
-    share = np.full(len(hit), 1 / len(hit)) if weight is None else weight / weight.sum()
-
-    def loss(P: np.ndarray) -> float:
-        return -float(share @ np.log(P[rows, hit]))
-
-    first = min(range(len(even)), key=lambda number: loss(even[number]))
+    first = min(range(len(even)), key=lambda number: jury.loss(even[number]))
     members, weights, P = [first], np.ones(1), even[first]
     while len(members) < MOST:
         tries = [
-            (loss((1 - a) * P + a * even[number]), number, a)
+            (jury.loss((1 - a) * P + a * even[number]), number, a)
             for number in range(len(even))
             if number not in members
             for a in SHARES
         ]
-        if not tries or min(tries)[0] > loss(P) - LEAST_GAIN:
+        if not tries or min(tries)[0] > jury.loss(P) - LEAST_GAIN:
             break
         _, number, a = min(tries)
         members, weights, P = [*members, number], np.append((1 - a) * weights, a), (1 - a) * P + a * even[number]
-    return Mix(tuple(members), tuple(weights.tolist()), tuple(sharpness[members].tolist()), P)
+    return Mix(tuple(members), tuple(weights.tolist()), tuple(sharpness[number] for number in members), P)

@@ -1,0 +1,34 @@
+"""A candidate in a contest, with a model for each fold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from safegain.search.candidates import Candidate
+
+
+@dataclass
+class Entry:
+    """A candidate in the contest."""
+
+    candidate: Candidate
+    models: list[Any] = field(default_factory=list)  # one of each fold
+    P: np.ndarray = field(default_factory=lambda: np.empty(0))  # (m, k) on the jury's rows, each by its fold's model
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class ByFold:
+    """Predicts the judged rows, in any view of them, each by the model of its fold."""
+
+    models: Sequence[Any]
+    masks: Sequence[np.ndarray]  # over the judged rows
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        P = np.empty((len(self.masks[0]), len(self.models[0].classes_)))
+        for model, mask in zip(self.models, self.masks, strict=True):
+            if mask.any():
+                P[mask] = model.predict_proba(X[mask])
+        return P
