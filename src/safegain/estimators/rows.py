@@ -37,12 +37,11 @@ def rows_of(estimator: Any, X: Any) -> Rows:
     """Rows for a fitted estimator, checked against those of its fit."""
     learner = learner_of(estimator.model, classifies=is_classifier(estimator), search=search_of(estimator.search))
     rows = rows_for(learner, estimator, X, reset=False)
-    if scipy.sparse.issparse(rows) and not all(
-        each.takes_sparse for each in (estimator.model_, estimator.reference_model_)
-    ):
+    models = (estimator.model_, estimator.reference_model_) if scipy.sparse.issparse(rows) else ()
+    if not all(model.takes_sparse for model in models):
         raise ValueError(
-            f"X: is sparse, and the fit had dense rows, on which model={estimator.model!r} found models that need them; "
-            "hand over X.toarray()"
+            f"X: is sparse, and the fit had dense rows, of which model={estimator.model!r} has made models that take "
+            "no others; hand over X.toarray()"
         )
     return rows
 

@@ -54,9 +54,8 @@ class _Road:
         self.folds = []
         if not problem.parts.trusted_lacks_a_class:
             self.folds = folds_of(self.material.rows, self.material.y, problem.random)
-        self.judged, self.witnesses = (
-            numbers_of_any([getattr(fold, part) for fold in self.folds]) for part in ("judged", "witnesses")
-        )
+        self.judged = numbers_of_any([fold.judged for fold in self.folds])
+        self.witnesses = numbers_of_any([fold.witnesses for fold in self.folds])
         self.y = self.material.y[self.judged]
         self.weight = self._judges_weight()
         self.seed = problem.random.randint(2**31)
@@ -208,9 +207,8 @@ class _Road:
 
     def _jury(self, folds: Sequence[Fold], evidences: Sequence[Evidence]) -> Jury:
         """The rows that these folds judge: trusted ones, then weak ones."""
-        judged, witnesses = (
-            numbers_of_any([getattr(fold, part) for fold in folds]) for part in ("judged", "witnesses")
-        )
+        judged = numbers_of_any([fold.judged for fold in folds])
+        witnesses = numbers_of_any([fold.witnesses for fold in folds])
         of_labels = torch.empty(len(witnesses), self.material.k)
         for fold, evidence in zip(folds, evidences, strict=True):
             own = fold.witnesses[witnesses]
