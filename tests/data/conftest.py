@@ -13,8 +13,3 @@ def problem():
     y = X @ random.standard_normal(D) + random.standard_normal(N) * np.where(np.arange(N) % 2, 5, 0.1)
     trusted = random.random(N) < 0.02
     return X, np.where(~trusted & (random.random(N) < 0.1), np.nan, y), trusted
-
-
-@pytest.fixture(autouse=True)
-def _quick(quick_evidence):
-    """Evidence is not what these tests are about."""
