@@ -34,7 +34,8 @@ def watch(frame, event, _):
     if event == "call" and (here := place(frame)) is not None:
         files.extend([here] if here not in files else [])
         caller = None if frame.f_back is None else place(frame.f_back)
-        if caller and rooms.index(caller.split("/")[0]) < rooms.index(here.split("/")[0]):
+        handed_down = "<locals>" in frame.f_code.co_qualname  # a function that the caller was given
+        if caller and not handed_down and rooms.index(caller.split("/")[0]) < rooms.index(here.split("/")[0]):
             upwards.add(f"{caller} -> {here}")
 
 sys.setprofile(watch)
@@ -63,9 +64,11 @@ def test_an_import_loads_few_modules(walk):
 
 
 def test_a_default_fit_passes_few_files_and_contributing_lists_them(walk):
-    assert len(walk[1]) <= 22
+    assert len(walk[1]) <= 56
+    assert f"passes {len(walk[1])} files" in (ROOT / "CONTRIBUTING.md").read_text()
+    road = [file for file in walk[1] if file.split("/")[0] in ("estimators", "search", "evidence")]
     section = (ROOT / "CONTRIBUTING.md").read_text().partition("## The way of a default fit")[2].partition("\n## ")[0]
-    assert re.findall(r"^\d+\. `([a-z_/]+\.py)`", section, flags=re.M) == walk[1]
+    assert re.findall(r"^\d+\. `([a-z_/]+\.py)`", section, flags=re.M) == road
 
 
 def test_no_lower_room_calls_a_higher_one(walk):

@@ -49,7 +49,7 @@ def test_a_config_file_gives_options_and_what_is_typed_wins(tmp_path):
         ('model = ["forest", "boosting, max_iter=300"]', [], ["forest", "boosting, max_iter=300"]),
         ('model = "forest, n_trees=50"', [], "forest, n_trees=50"),
         ('model = ["forest"]', [], "forest"),
-        ('model = ["forest", "linear"]', ["--model", "best"], "best"),
+        ('model = ["forest", "linear"]', ["--model", "auto"], "auto"),
         ("", ["--model", "linear", "--model", "network, n_hidden=5"], ["linear", "network, n_hidden=5"]),
         ("", [], None),
         ("model = []", [], None),

@@ -138,8 +138,11 @@ def test_pictures_in_an_npz(tmp_path):
     ("option", "message"),
     [
         (["--model", "stump"], "model: 'stump' is not known"),
-        (["--model", "linear", "--model", "best, n_trees=5"], "model: best takes no settings"),
-        (["--model", "linear", "--model", "forest", "--search", "free"], "search: Free follows derivatives"),
+        (["--model", "linear", "--model", "auto, n_trees=5"], "model: auto takes no settings"),
+        (
+            ["--model", "linear", "--model", "forest", "--search", "free"],
+            "search: 'free' follows the derivatives",
+        ),
         (["--model", "network, n_outer=5"], "model: Network takes no option 'n_outer'; it is an option of Free"),
         (["--workspace", "space"], "search: Auto takes no option 'workspace'; it is an option of Free"),
         (["--certificate", "never"], "certificate: Claims: delta must be"),

@@ -123,6 +123,17 @@ def test_a_sample_without_classes_of_many_weak_rows_is_one_sided():
     assert parted(X, classification_labels(y), masks).trusted_is_one_sided
 
 
+@pytest.mark.parametrize(("n_trusted", "k", "lacks"), [(80, 2, True), (8, 2, False), (40, 26, False), (300, 26, False)])
+def test_a_class_is_lacking_where_chance_would_have_drawn_it(n_trusted, k, lacks):
+    """Trusted rows of some classes alone: of half of them, or as many as random rows would have missed."""
+    y = np.arange(2000) % k
+    kept = {80: [0], 8: [0], 40: range(20), 300: range(25)}[n_trusted]
+    trusted = np.isin(np.arange(2000), np.flatnonzero(np.isin(y, list(kept)))[:n_trusted])
+    nothing = np.zeros(2000, bool)
+    parts = parted(np.ones((2000, 1)), classification_labels(y), Masks(trusted, nothing, nothing))
+    assert parts.trusted_lacks_a_class is lacks
+
+
 def test_held_out_and_set_aside_rows_are_drawn_from_the_sample():
     n = 200
     labels, trusted = classification_labels(np.arange(n) % 2), np.arange(n) < 100

@@ -136,10 +136,11 @@ def test_any_module_is_a_model():
         torch.nn.Linear(144, 10),
     )  # fmt: skip
     before = copy.deepcopy(net.state_dict())
-    fitted = PGSClassifier(Module(net, solver=Descent(n_steps=60)), random_state=0).fit(images, noisy, trusted=trusted)
+    own = Module(net, solver=Descent(n_steps=60))
+    fitted = PGSClassifier(own, reference="raw", random_state=0).fit(images, noisy, trusted=trusted)
     assert fitted.predict(images).shape == (300,)
     assert not fitted.safeness_.fell_back
-    assert fitted.model_.model.decayed.tolist() == [1] * 36 + [0] * 12 + [1] * 1440 + [0] * 10
+    assert fitted.reference_model_.model.decayed.tolist() == [1] * 36 + [0] * 12 + [1] * 1440 + [0] * 10
     assert net.training
     for name, value in net.state_dict().items():
         assert torch.equal(value, before[name])

@@ -7,23 +7,32 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from safegain.estimators.parameters import LEARNERS, learner_of
+from safegain.estimators.parameters import FAMILIES, LEARNERS, learner_of
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.linear import Linear
 from safegain.learners.module import Module
 from safegain.learners.network import Network
+from safegain.learners.several import Several
 from safegain.learners.wrapped import Wrapped
+from safegain.search.auto import Auto
+from safegain.search.free import Free
+from safegain.search.structured import Structured
 
 MODULE = torch.nn.Linear(2, 2)
 CLASSIFIER = LogisticRegression()
+ALL = Several([Forest(), KernelMachine(), Boosting(), Network(), Linear()], only_fitting=True)
+
+
+def learner(model, search=None, *, classifies=True):
+    return learner_of(model, classifies=classifies, search=search or Auto())
 
 
 @pytest.mark.parametrize(
     ("model", "classes", "numbers"),
     [
-        ("auto", Network(), Linear()),
+        ("auto", ALL, Linear()),
         ("network", Network(), Network()),
         ("linear", Linear(), Linear()),
         (Network(n_hidden=3), Network(n_hidden=3), Network(n_hidden=3)),
@@ -32,29 +41,42 @@ CLASSIFIER = LogisticRegression()
     ],
 )
 def test_what_it_stands_for(model, classes, numbers):
-    assert learner_of(model, classifies=True) == classes
-    assert learner_of(model, classifies=False) == numbers
+    assert learner(model) == classes
+    assert learner(model, classifies=False) == numbers
+
+
+@pytest.mark.parametrize("search", [Free(), Structured()])
+def test_searches_without_a_contest_take_a_network(search):
+    assert learner("auto", search) == Network()
+    assert learner("auto", search, classifies=False) == Linear()
+
+
+def test_a_list_may_hold_anything_that_stands_for_a_learner():
+    found = learner(["linear", Forest(n_trees=3), CLASSIFIER, "auto"])
+    assert found == Several([Linear(), Forest(n_trees=3), Wrapped(CLASSIFIER), ALL])
+    with pytest.raises(ValueError, match="model: the list is empty; name at least one learner"):
+        learner([])
 
 
 def test_every_name_is_known():
-    known = [Network(), Network(), Linear(), Forest(), Boosting(), KernelMachine()]
-    assert [learner_of(name, classifies=True) for name in ("auto", *LEARNERS)] == known
+    assert [learner(name) for name in LEARNERS] == [Network(), Linear(), Forest(), Boosting(), KernelMachine()]
+    assert set(FAMILIES) == set(LEARNERS)
 
 
 def test_estimators_are_wrapped_for_their_own_task():
-    assert learner_of(CLASSIFIER, classifies=True) == Wrapped(CLASSIFIER)
-    assert isinstance(learner_of(make_pipeline(StandardScaler(), Ridge()), classifies=False), Wrapped)
+    assert learner(CLASSIFIER) == Wrapped(CLASSIFIER)
+    assert isinstance(learner(make_pipeline(StandardScaler(), Ridge()), classifies=False), Wrapped)
     for model in (Ridge(), Wrapped(Ridge())):
         with pytest.raises(
             ValueError, match=r"model: must be a classifier, got Ridge\(\); PGSRegressor takes the others"
         ):
-            learner_of(model, classifies=True)
+            learner(model)
     with pytest.raises(
         ValueError, match=r"model: must be a regressor, got LogisticRegression.*; PGSClassifier takes the"
     ):
-        learner_of(CLASSIFIER, classifies=False)
+        learner(CLASSIFIER, classifies=False)
     with pytest.raises(ValueError, match="model: must be a regressor, got KMeans"):
-        learner_of(KMeans(), classifies=False)
+        learner(KMeans(), classifies=False)
 
 
 @pytest.mark.parametrize(
@@ -62,13 +84,13 @@ def test_estimators_are_wrapped_for_their_own_task():
     [
         (
             "softmax",
-            "model: 'softmax' is not known; give one of auto, best, network, linear, forest, boosting, kernel",
+            "model: 'softmax' is not known; give one of auto, network, linear, forest, boosting, kernel",
         ),
-        (None, "model: must be one of auto, best, network, linear, forest, boosting, kernel, a learner, .* got None"),
-        (LogisticRegression, "model: must be one of auto, best, network, linear"),
-        (StandardScaler(), "model: must be one of auto, best, network, linear, .* got StandardScaler"),
+        (None, "model: must be one of auto, network, linear, forest, boosting, kernel, a learner, .* got None"),
+        (LogisticRegression, "model: must be one of auto, network, linear"),
+        (StandardScaler(), "model: must be one of auto, network, linear, .* got StandardScaler"),
     ],
 )
 def test_what_stands_for_nothing_is_named(model, message):
     with pytest.raises(ValueError, match=message):
-        learner_of(model, classifies=True)
+        learner(model)

@@ -80,7 +80,7 @@ def test_get_params_reaches_every_object_within():
         (PGSClassifier(search="structured"), {"search__eps1": 4.0}, "search", Structured(eps1=4.0)),
         (PGSClassifier(), {"search__held_out": 0.3}, "search", Auto(held_out=0.3)),
         (PGSClassifier(), {"search": "free", "search__n_outer": 4}, "search", Free(n_outer=4)),
-        (PGSClassifier(), {"model__n_hidden": 9}, "model", Network(n_hidden=9)),
+        (PGSClassifier("network"), {"model__n_hidden": 9}, "model", Network(n_hidden=9)),
         (PGSClassifier("network"), {"model__scaling": "none"}, "model", Network(scaling="none")),
         (PGSRegressor(), {"model__alpha": 0.5}, "model", Linear(alpha=0.5)),
         (PGSClassifier("linear"), {"model__solver": Newton(1e-3)}, "model", Linear(solver=Newton(1e-3))),
@@ -113,6 +113,11 @@ def test_set_params_reaches_objects_and_what_words_stand_for(estimator, params, 
     assert changed.set_params(**params) is changed
     assert getattr(changed, name) == expected
     assert estimator.get_params(deep=False) == before  # settings are values: the clone has its own
+
+
+def test_settings_of_one_model_are_not_those_of_a_contest():
+    with pytest.raises(ValueError, match="Several takes no option 'n_hidden'; it is an option of Network"):
+        PGSClassifier().set_params(model__n_hidden=9)
 
 
 def test_set_params_of_an_estimator_and_of_a_module():
@@ -166,17 +171,20 @@ def test_clone_is_equal_and_its_own():
     [
         (
             {"model": "mlp"},
-            "model: 'mlp' is not known; give one of auto, best, network, linear, forest, boosting, kernel, a learner",
+            "model: 'mlp' is not known; give one of auto, network, linear, forest, boosting, kernel, a learner",
         ),
         (
             {"model": 3},
-            "model: must be one of auto, best, network, linear, forest, boosting, kernel, a learner.* got 3",
+            "model: must be one of auto, network, linear, forest, boosting, kernel, a learner.* got 3",
         ),
-        ({"model": Network}, "model: must be one of auto, best, network, linear, forest, boosting, kernel, a learner"),
+        ({"model": Network}, "model: must be one of auto, network, linear, forest, boosting, kernel, a learner"),
         ({"model": Ridge()}, "model: must be a classifier, got Ridge"),
         ({"search": "fast"}, "search: must be one of auto, free, structured, or an object .* got 'fast'"),
         ({"search": Free}, "search: must be one of auto, free, structured, or an object"),
-        ({"search": "free", "model": LogisticRegression()}, "search: Free follows derivatives, and Wrapped has none"),
+        (
+            {"search": "free", "model": LogisticRegression()},
+            r"search: 'free' follows .* model, and model=LogisticRegression\(\) has none",
+        ),
         ({"search": Free(eps2=2.0)}, "eps2: is a mean probability of classes, at most 1, got 2.0"),
         ({"reference": "weak"}, "'reference' parameter"),
         ({"safeness": "strict"}, "'safeness' parameter"),

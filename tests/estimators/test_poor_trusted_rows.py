@@ -29,6 +29,8 @@ def test_a_model_of_the_trusted_rows_alone_is_no_reference_where_they_lack_a_cla
     fitted = PGSClassifier(model, search=search, random_state=0).fit(X, y, trusted=trusted)
     assert fitted.reference_ != "trusted"
     assert fitted.score(X, y) > 0.6  # who only ever says the first class has about half
+    if search == "auto":
+        assert "trusted rows lack a class that many labels name" in fitted.safeness_.status
 
 
 def test_a_rare_class_may_be_missing(one_sided):
@@ -37,7 +39,7 @@ def test_a_rare_class_may_be_missing(one_sided):
     labels = np.where(np.arange(400) % 8 == 0, 2, y)  # an eighth of the rows
     trusted = np.isin(np.arange(400), np.flatnonzero(labels < 2)[:120])
     fitted = PGSClassifier("linear", random_state=0).fit(X, labels, trusted=trusted)
-    assert "trusted" in fitted.references_
+    assert "trusted" in set(fitted.leaderboard_["trained_on"])
 
 
 def test_who_asks_for_that_reference_gets_it(one_sided):
@@ -62,10 +64,10 @@ def test_safeness_is_checked_however_the_fit_ends(n_trusted):
 
 def test_a_share_that_leaves_too_few_is_blamed_and_not_the_rows():
     X, y = make_classification(300, random_state=0)
-    fitted = PGSClassifier("linear", search=Auto(held_out=0.9), random_state=0).fit(X, y, trusted=np.arange(300) < 100)
-    assert "held_out leaves 10 trusted rows to learn from and 90 to compare on" in fitted.safeness_.status
-    few = PGSClassifier("linear", random_state=0).fit(X, y, trusted=np.arange(300) < 30)
-    assert "30 trusted rows are too few" in few.safeness_.status
+    fitted = PGSClassifier("linear", search=Auto(held_out=0), random_state=0).fit(X, y, trusted=np.arange(300) < 160)
+    assert "held_out leaves none of 160 trusted rows to compare models on" in fitted.safeness_.status
+    few = PGSClassifier("linear", random_state=0).fit(X, y, trusted=np.arange(300) < 7)
+    assert "7 trusted rows are too few" in few.safeness_.status
 
 
 def test_features_follow_the_random_state_and_leave_the_global_generator():

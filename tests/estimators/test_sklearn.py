@@ -8,9 +8,10 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from safegain import Descent, Free, Network, PerGroup, PGSClassifier, PGSRegressor, Recipe, Structured
+from safegain import Descent, Forest, Free, Network, PerGroup, PGSClassifier, PGSRegressor, Recipe, Structured
 
 FREE = {"search": Free(n_outer=2), "random_state": 0}
 # Which rows are held out, and in which batches they are seen, is drawn by row: a row of weight 2 is drawn once, and two
@@ -42,6 +43,7 @@ def expected_failures(estimator):
     [
         PGSClassifier(Network(n_hidden=32, recipe=Recipe(n_steps=60)), random_state=0),
         PGSClassifier("linear", random_state=0),
+        PGSClassifier([Forest(n_trees=5), "kernel"], random_state=0),
         PGSClassifier("linear", search=Structured(n_outer=2), random_state=0),
         PGSClassifier(Network(n_hidden=20, solver=Descent(n_steps=60)), **FREE),
         PGSClassifier("linear", **FREE),
@@ -58,6 +60,23 @@ def expected_failures(estimator):
 def test_scikit_learns_checks(estimator, check):
     # But for row weights none is left out. scikit-learn itself skips its array-API check unless SCIPY_ARRAY_API is set.
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_classifiers_classes,
+        estimator_checks.check_dict_unchanged,
+        estimator_checks.check_estimator_sparse_array,
+        estimator_checks.check_estimators_pickle,
+        estimator_checks.check_fit2d_1feature,
+        estimator_checks.check_fit_idempotent,
+        estimator_checks.check_sample_weights_shape,
+    ],
+)
+def test_some_of_scikit_learns_checks_of_the_default(check):
+    """All of them take three minutes, most of which is spent on the same road as above."""
+    check("PGSClassifier", PGSClassifier(random_state=0))
 
 
 @pytest.fixture

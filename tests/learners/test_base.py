@@ -9,8 +9,8 @@ from safegain.learners.base import ALPHA, Differentiable, Learner
 from safegain.learners.linear import Linear
 from safegain.learners.module import Module
 from safegain.learners.network import Network
+from safegain.learners.trained import trained_model
 from safegain.learners.wrapped import Wrapped
-from safegain.search.trainers import trained_model
 from tests.learners.parts import parts_of
 
 MODULE = Module(torch.nn.Linear(4, 3))

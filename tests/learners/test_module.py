@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from safegain.learners.module import Module
-from safegain.search.trainers import trained_model
+from safegain.learners.trained import trained_model
 from tests.learners.parts import parts_of
 
 

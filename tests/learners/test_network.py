@@ -11,12 +11,16 @@ from safegain.learners.network import SOLVER_HIDDEN, Network
 from safegain.learners.recipe import GAIN, N_HIDDEN
 from tests.estimators.samples import noisy_digits
 from tests.learners.parts import parts_of
+from tests.learners.soft_rows import numbers, sure
+
+SHORT = Descent(n_steps=5)
 
 
 def test_who_trains_it():
-    assert Network().by_recipe(classifies=True)
-    assert not Network().by_recipe(classifies=False)
-    assert not Network(solver="gd").by_recipe(classifies=True)
+    (X, target), (Z, other) = sure(30), numbers(30)
+    assert Network(recipe=Recipe(n_steps=2)).train(X, target, 0).model.gain == GAIN
+    for rows, wanted in ((X, target), (Z, other)):
+        assert Network(16, solver=SHORT).train(rows, wanted, 0).model.gain == PACE / 4
 
 
 @pytest.mark.parametrize(
@@ -64,10 +68,12 @@ def test_the_recipe_is_not_for_numbers():
         PGSRegressor(Network(recipe=Recipe())).fit(X, noisy, trusted=trusted)
 
 
+@pytest.mark.usefixtures("quick_evidence")
 def test_a_solver_trains_it_on_the_default_road_too():
     X, noisy, _, trusted = noisy_digits(300, k=3)
     network = Network(n_hidden=6, solver=Descent(n_steps=60), alpha=0.001)
     fitted = PGSClassifier(network, search=Auto(held_out=0.4), random_state=0).fit(X, noisy, trusted=trusted)
-    assert fitted.model_.model.h == 6
-    assert fitted.model_.model.gain != GAIN
+    trained = fitted.reference_model_.model
+    assert trained.h == 6
+    assert trained.gain != GAIN
     assert fitted.score(X[trusted], noisy[trusted]) > 0.9

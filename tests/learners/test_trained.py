@@ -9,7 +9,7 @@ import torch
 from safegain.learners import trained as trained_models
 from safegain.learners.linear import Linear
 from safegain.learners.network import Network
-from safegain.search.trainers import trained_model
+from safegain.learners.trained import trained_model
 from tests.learners.parts import parts_of
 
 

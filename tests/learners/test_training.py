@@ -11,7 +11,7 @@ from safegain.bilevel.models import TwoLayer
 from safegain.learners.linear import Linear
 from safegain.learners.network import Network
 from safegain.learners.target import Target
-from safegain.learners.training import setup_for, train_by_recipe, train_by_solver
+from safegain.learners.training import bare_parts, train_by_recipe, train_by_solver
 from tests.learners.soft_rows import CLASSES, numbers, rows, soft, sure
 
 ALPHA = 0.02
@@ -89,7 +89,7 @@ def test_a_solver_that_diverges_is_told_of():
 
 def by_recipe(X, target, seed=0, recipe=RECIPE):
     learner = Network(8, recipe=recipe)
-    return train_by_recipe(setup_for(learner, X, target, by_recipe=True), X, target, recipe, seed)
+    return train_by_recipe(learner.setup(bare_parts(X, target), by_recipe=True), X, target, recipe, seed)
 
 
 def test_the_recipe_repeats_from_its_seed():
@@ -141,6 +141,6 @@ def test_what_was_given_is_not_changed(by):
 
 def test_a_setup_needs_rows_alone():
     X = rows(20)
-    setup = setup_for(Network(7), X, soft(20)[1], by_recipe=True)
+    setup = Network(7).setup(bare_parts(X, soft(20)[1]), by_recipe=True)
     assert (setup.model.d, setup.model.h, setup.model.k) == (4, 7, 3)
-    assert setup_for(Network(7), X, numbers(20)[1], by_recipe=False).model.k == 1
+    assert Network(7).setup(bare_parts(X, numbers(20)[1])).model.k == 1

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 import sklearn
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -13,6 +14,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from safegain.data.any_rows import AnyRows
+from safegain.learners.target import Target
+from safegain.learners.training_set import from_distributions
 from safegain.learners.wrapped import TrainedEstimator, Wrapped, fit_estimator, weight_parameter
 
 X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["a", "a", "c", "c"])
@@ -75,3 +78,29 @@ def test_probabilities_of_all_classes():
     without = TrainedEstimator(LinearSVC().fit(X, Y), classes)
     assert not without.gives_probabilities
     assert without.predict_proba(X[[0, 3]]).tolist() == [[1, 0, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("rows", ["array", "any rows", "sparse"])
+@pytest.mark.parametrize("weight", [None, np.arange(1.0, 41.0)], ids=["alike", "weighted"])
+def test_training_on_distributions(rows, weight):
+    """A row once for each likely class; without weights, the rows that are surer than not."""
+    random = np.random.RandomState(0)
+    Z, Q, classes = random.randn(40, 2), random.dirichlet(np.ones(3), size=40), np.array(["a", "b", "c"])
+    given = {"array": Z, "any rows": AnyRows.of(Z), "sparse": scipy.sparse.csr_array(Z)}[rows]
+    target = Target(Q.astype(np.float32), classes, weight)
+    found = Wrapped(LogisticRegression()).train(given, target, 0)
+    part = from_distributions(np.arange(40), target.values.astype(float), classes, weighted=True)
+    weights = part.weights * (1 if weight is None else weight[part.rows])
+    own = LogisticRegression().fit(Z[part.rows], part.labels, weights)
+    np.testing.assert_allclose(found.predict_proba(given), own.predict_proba(Z), atol=1e-6)
+    found = Wrapped(KNeighborsClassifier(3)).train(given, target, 0)
+    sure = Q.max(axis=1) >= 0.5
+    own = KNeighborsClassifier(3).fit(Z[sure], classes[Q[sure].argmax(axis=1)])
+    np.testing.assert_allclose(found.predict_proba(given), own.predict_proba(Z))
+
+
+def test_training_on_numbers():
+    random = np.random.RandomState(0)
+    Z, y, weight = random.randn(40, 2), random.randn(40), random.rand(40)
+    found = Wrapped(Ridge()).train(Z, Target(y, None, weight), 0)
+    np.testing.assert_allclose(found.predict(Z), Ridge().fit(Z, y, weight).predict(Z))

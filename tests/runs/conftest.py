@@ -21,3 +21,8 @@ def saved(tmp_path_factory):
         return made[name]
 
     return get
+
+
+@pytest.fixture(autouse=True)
+def _quick(quick_evidence):
+    """Evidence is not what these tests are about."""

@@ -12,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from safegain import (
-    Auto,
     Boosting,
     Bootstrap,
     Claims,
@@ -30,6 +29,7 @@ from safegain import (
 )
 from safegain.encoding import TableEncoder
 from safegain.runs.saving import Story, facts_of_rows, write_run
+from tests.quick import quick_evidence
 
 SMALL = Network(n_hidden=8, recipe=Recipe(n_steps=20, n_looks=2))
 SHORT = Descent(n_steps=20)
@@ -42,15 +42,17 @@ def rows(n=200, d=4, seed=0):
     return X, (X[:, 0] + 0.3 * random.normal(size=n) > 0).astype(int), wrong, np.arange(n) >= n - n // 2
 
 
-def fitted(kind="linear", names=(0, 1), X=None, missing=(), **parameters):
+def fitted(kind="linear", names=(0, 1), X=None, missing=(), few=None, **parameters):
     own, y, wrong, trusted = rows()
+    trusted &= np.arange(len(y)) >= (0 if few is None else len(y) - few)
     labels = np.array(names)[np.where(wrong & ~trusted, 1 - y, y)]
     if len(missing):
         labels = labels.astype(type(missing[0]) if missing[0] is not None else object)
         labels[: len(missing)] = missing
     X = own if X is None else X(own)
     parameters = {"reference": "raw", "random_state": 0, **parameters}
-    return PGSClassifier(kind, **parameters).fit(X, labels, trusted=trusted), X
+    with quick_evidence():
+        return PGSClassifier(kind, **parameters).fit(X, labels, trusted=trusted), X
 
 
 def fitted_numbers(kind="linear", X=None, missing=0, **parameters):
@@ -82,10 +84,12 @@ FITS = {
     "numbers with None": lambda: fitted(names=(3, 7), missing=(None,)),
     "whole numbers with -1": lambda: fitted(names=(3, 7), missing=(-1, -1)),
     "-1 and 1": lambda: fitted(names=(-1, 1)),
+    "free, words, frame": lambda: fitted(names=("no", "yes, maybe"), X=frame, search=Free(n_outer=2)),
+    "a list": lambda: fitted([SMALL, "linear", Forest(n_trees=9)], X=frame),
     "free": lambda: fitted(search=Free(n_outer=2), safeness=Bootstrap(2) + PerClass()),
     "structured": lambda: fitted(search=Structured(n_outer=2)),
     "neumann": lambda: fitted(search=Free(n_outer=2, engine=Neumann(terms=3))),
-    "fall back": lambda: fitted(search=Auto(held_out=0.01), reference="best"),
+    "fall back": lambda: fitted(names=(3, 7), missing=(-1, -1), few=6),
     "not certified": lambda: fitted(certificate=Claims(1e-6, 30)),
     "ridge": lambda: fitted_numbers(certificate=Claims(0.2, tolerance=0.1)),
     "ridge with gaps": lambda: fitted_numbers(missing=5),
@@ -119,7 +123,9 @@ def saved_with_its_table(folder):
     }
     encoder = TableEncoder(KINDS).fit(table)
     X = encoder.transform(table)
-    estimator = PGSClassifier("linear", random_state=0).fit(X, np.where(wrong & ~trusted, 1 - y, y), trusted=trusted)
+    with quick_evidence():
+        estimator = PGSClassifier("linear", random_state=0)
+        estimator.fit(X, np.where(wrong & ~trusted, 1 - y, y), trusted=trusted)
     write_run(folder, estimator, facts_of_rows(estimator, X), Story("y", KINDS, encoder=encoder))
     return estimator, table
 

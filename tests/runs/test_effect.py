@@ -33,13 +33,13 @@ def brute_force_change(estimator, X, row, gradient, rate=1e-4):
     return float(loss(model.theta - rate * step) - loss(model.theta + rate * step)) / (2 * rate)
 
 
-@pytest.mark.parametrize("name", ["words, frame, certificate", "whole numbers with -1", "free"])
+@pytest.mark.parametrize("name", ["free, words, frame", "fall back", "free"])
 def test_effect_is_the_expected_change_by_one_step_with_the_true_label(saved, name):
     estimator, X, folder = saved(name)
     X = X.to_numpy() if isinstance(X, pd.DataFrame) else X
     found = open_run(folder).labels["effect"]
     assert (found[estimator.trusted_] == 0).all()
-    p = torch.from_numpy(estimator.predict_proba(X if name != "words, frame, certificate" else frame(X)))
+    p = torch.from_numpy(estimator.predict_proba(X if name != "free, words, frame" else frame(X)))
     for row in np.flatnonzero(~estimator.trusted_)[::13]:
         w, q = estimator.sample_weight_[row], torch.from_numpy(estimator.label_distribution_[row])
         trained = w * (p[row] - q)
@@ -95,7 +95,8 @@ def test_without_parameters_the_effect_is_how_far_a_check_moves_the_target(saved
     pull = w * record.moved + (1 - w) * p
     for row in np.flatnonzero(~record.trusted)[::9]:
         distance = [np.abs(np.eye(2)[y] - pull[row]).sum() / 2 for y in (0, 1)]
-        assert found["effect"][row] == pytest.approx(((pull[row] + p[row]) / 2) @ distance)
+        # The targets are of single precision.
+        assert found["effect"][row] == pytest.approx(((pull[row] + p[row]) / 2) @ distance, abs=1e-6)
     assert (found["effect"][record.trusted] == 0).all()
     other = estimator.reference_model_.predict(X)
     assert found["disagrees"].tolist() == (estimator.predict(X) != other).tolist()

@@ -12,8 +12,12 @@ from safegain.runs.saving import Story, facts_of_rows, write_run
 from tests.run_folders import make_run
 
 
-def test_the_format_can_be_read_without_this_library(saved):
-    _, _, folder = saved("words, frame, certificate")
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("words, frame, certificate", "new mixture ['model'"), ("free, words, frame", "['no', 'yes, maybe'] (5, 1)")],
+)
+def test_the_format_can_be_read_without_this_library(saved, name, told):
+    _, _, folder = saved(name)
     text = (Path(__file__).parents[2] / "docs" / "run-format.md").read_text()
     code = text.split("```python\n")[1].split("```")[0]
     done = subprocess.run(
@@ -21,6 +25,7 @@ def test_the_format_can_be_read_without_this_library(saved):
     )
     assert done.returncode == 0, done.stderr
     assert "yes, maybe" in done.stdout
+    assert told in done.stdout
 
 
 @pytest.mark.parametrize("task", ["classes", "numbers"])

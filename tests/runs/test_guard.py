@@ -63,8 +63,6 @@ def copied(folder, to):
         (lambda f: f.update(classes=[0, 1]), "does not hold the classes"),
         (lambda f: f.update(task="numbers"), "numbers have no classes"),
         (lambda f: f["models"][0].update(loss="low"), r"Expected `float`, got `str` - at `\$.models\[0\].loss`"),
-        (lambda f: f["estimator"]["fitted"]["model"].update(sizes=[10**12, 2]), "sizes"),
-        (lambda f: f["estimator"]["fitted"]["model"].update(kind="two-layer"), "does not go with run.json"),
         (lambda f: f["estimator"]["fitted"].update(class_dtype="<U999999999"), "no type of labels"),
         (lambda f: f["estimator"]["fitted"].update(safeness={"$is": "Recipe", "with": {}}), "no SafenessReport"),
         (lambda f: f["estimator"]["fitted"].update(safeness={"$is": "os.system", "with": {}}), "KeyError"),
@@ -82,14 +80,31 @@ def copied(folder, to):
         (lambda f: f["estimator"]["parameters"].update(reference="mine"), "'reference' parameter"),
         (lambda f: f["estimator"].update(name="SafeRefit"), "is no PGSClassifier"),
         (lambda f: f.update(encoder={"kind": "other"}), r"missing required field `parameters` - at `\$.encoder`"),
-        (lambda f: f["estimator"]["fitted"].update(n_features_in=3), "n_features_in is 3, and the model takes 4"),
+        (lambda f: f["estimator"]["fitted"].update(n_features_in=3), "n_features_in is 3, and a model takes 4"),
         (lambda f: f["estimator"]["fitted"].update(feature_names_in=["age"]), "and 1 columns have names"),
         (lambda f: f["rows"].update(weak=-1), r"Expected `int` >= 0 - at `\$.rows.weak`"),
         (lambda f: f["versions"].update(python=3), r"Expected `str`, got `int` - at `\$.versions\[...\]`"),
     ],
 )
 def test_facts_that_are_wrong_have_a_message_of_their_own(saved, tmp_path, change, message):
-    shutil.copytree(saved("words, frame, certificate")[2], tmp_path / "run")
+    refused(saved("words, frame, certificate")[2], tmp_path, change, message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f["estimator"]["fitted"]["model"].update(sizes=[10**12, 2]), "a model takes 999999999999 columns"),
+        (lambda f: f["estimator"]["fitted"]["model"].update(sizes=[5, 10**12]), "other outputs"),
+        (lambda f: f["estimator"]["fitted"]["model"].update(kind="two-layer"), "does not go with run.json"),
+        (lambda f: f["estimator"]["fitted"].update(n_features_in=3), "n_features_in is 3, and a model takes 4"),
+    ],
+)
+def test_an_architecture_that_is_wrong_has_a_message_of_its_own(saved, tmp_path, change, message):
+    refused(saved("free, words, frame")[2], tmp_path, change, message)
+
+
+def refused(folder, tmp_path, change, message):
+    shutil.copytree(folder, tmp_path / "run")
     found = json.loads((tmp_path / "run" / "run.json").read_text())
     change(found)
     (tmp_path / "run" / "run.json").write_text(json.dumps(found))

@@ -24,7 +24,7 @@ def stored(gain):
 @pytest.mark.parametrize("gain", [1.0, 2.5, None])
 def test_a_network_comes_back_with_its_gain(gain):
     trained, labels, facts, arrays = stored(gain)
-    back, _ = models_from_state(facts, arrays, labels, None)
+    back, _ = models_from_state(facts, arrays, labels, 4, None)
     X = np.random.RandomState(0).randn(6, 4)
     assert torch.equal(back.outputs(X), trained.outputs(X))
     assert back.outputs(X).any()
@@ -35,4 +35,4 @@ def test_a_gain_that_no_network_has_is_refused(gain):
     _, labels, facts, arrays = stored(1.0)
     told = msgspec.to_builtins(facts) | {"gain": gain}
     with pytest.raises(ValueError, match="gain"):
-        models_from_state(msgspec.convert(told, Architecture), arrays, labels, None)
+        models_from_state(msgspec.convert(told, Architecture), arrays, labels, 4, None)

@@ -63,7 +63,8 @@ def test_a_network_may_be_a_member(tmp_path):
     record = estimator.record_
     forest = Forest(n_trees=3).train(X, soft(len(X))[1].taken(np.arange(len(X))), 0)
     forest = replace(forest, classes=record.labels.classes, values=forest.values[:, :2].copy())
-    mixture = TrainedMixture((record.model, forest), (0.5, 0.5), record.labels.classes, (1.0, 2.0))
+    network = record.references["raw"]
+    mixture = TrainedMixture((network, forest), (0.5, 0.5), record.labels.classes, (1.0, 2.0))
     estimator.adopt(replace(record, model=mixture))
     save(estimator, tmp_path / "run", X)
     assert np.array_equal(load(tmp_path / "run").predict_proba(X), estimator.predict_proba(X))

@@ -7,7 +7,7 @@ import torch
 from safegain import Linear
 from safegain.data.labels import classification_labels
 from safegain.data.parts import Masks, parted
-from safegain.search.arrangement import Arrangement, numbers
+from safegain.search.arrangement import Arrangement, numbers, numbers_of_any
 from tests.search.samples import digits, of_classes
 
 TRUSTED = np.array([0, 1, 0, 1, 1, 0, 0, 1, 0, 0], dtype=bool)
@@ -31,6 +31,12 @@ def test_rows_below_each_other():
     values = torch.arange(10)
     assert rows.of_weak(values).tolist() == [0, 1, 2, 3, 4, 5]
     assert rows.of_weak(values).data_ptr() == values.data_ptr()  # not copied
+
+
+def test_rows_of_any_mask():
+    masks = [torch.tensor([True, False, False, True]), torch.tensor([False, False, True, True])]
+    assert numbers_of_any(masks).tolist() == [0, 2, 3]
+    assert numbers_of_any([]).tolist() == []
 
 
 def test_rows_in_the_users_order():

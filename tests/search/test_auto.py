@@ -6,9 +6,10 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
+import safegain.search.contest_road
 import safegain.search.curve_road
 import safegain.search.refit_road
-from safegain import Linear, Network, PGSClassifier, PGSRegressor, Wrapped
+from safegain import Forest, Linear, Network, PGSClassifier, PGSRegressor, Several, Wrapped
 from safegain.search.auto import Auto
 from tests.search.samples import digits, made_up, of_classes, of_numbers
 
@@ -27,25 +28,23 @@ def test_an_option_of_others_is_refused(option, owners):
         Auto(**{option: 3})
 
 
-@pytest.mark.parametrize(("held_out", "n"), [(0.5, 48), (0.25, 24), (0.75, 72)])
+@pytest.mark.parametrize(("held_out", "n"), [(0.5, 80), (0.25, 40), (0.75, 120)])
 def test_the_share_that_is_held_out(held_out, n):
-    X, noisy, _, trusted = digits(k=3)
-    assert trusted.sum() == 96
-    model = PGSClassifier("linear", search=Auto(held_out=held_out), random_state=0).fit(X, noisy, trusted=trusted)
-    assert model.held_out_.sum() == pytest.approx(n, abs=2)
+    X, noisy, _, trusted = digits(540, k=10)
+    assert trusted.sum() == 162
+    model = PGSClassifier("linear", search=Auto(held_out=held_out), reference="raw", random_state=0)
+    model.fit(X, noisy, trusted=trusted)
+    assert model.held_out_.sum() == pytest.approx(n, abs=5)
     assert not (model.held_out_ & ~trusted).any()
-    assert len(model.comparison_) == 4 * model.held_out_.sum()
+    assert set(model.comparison_["row"]) == set(np.flatnonzero(model.held_out_))
     assert f"on {model.held_out_.sum()} trusted rows that the search did not use" in model.safeness_.status
 
 
-@pytest.mark.parametrize("held_out", [0.0, 0.9])  # none to compare on, and 10 left to learn from
-def test_a_share_that_leaves_too_few(held_out):
-    X, noisy, _, trusted = digits(k=3)
-    model = PGSClassifier("linear", search=Auto(held_out=held_out), random_state=0).fit(X, noisy, trusted=trusted)
+def test_a_share_that_leaves_none():
+    X, noisy, _, trusted = digits(540, k=3)
+    model = PGSClassifier("linear", search=Auto(held_out=0), random_state=0).fit(X, noisy, trusted=trusted)
     assert model.safeness_.fell_back
-    left = (96, 0) if held_out == 0 else (96 - sum(model.held_out_), sum(model.held_out_))
-    words = f"held_out leaves {left[0]} trusted rows to learn from and {left[1]} to compare on, and either takes 20"
-    assert words in model.safeness_.status
+    assert "held_out leaves none of 162 trusted rows to compare models on" in model.safeness_.status
 
 
 def test_settings_are_values_within_scikit_learns_reach():
@@ -58,17 +57,21 @@ def test_settings_are_values_within_scikit_learns_reach():
         model.set_params(search__held_out=2)
 
 
-def test_numbers_of_a_differentiable_learner_take_the_curve(monkeypatch):
+def test_the_road_that_is_taken(monkeypatch):
     asked = []
+    monkeypatch.setattr(safegain.search.contest_road, "contest_road", lambda problem, measure: asked.append(measure))
     monkeypatch.setattr(safegain.search.curve_road, "curve_road", lambda problem: asked.append("curve"))
     monkeypatch.setattr(safegain.search.refit_road, "refit_road", lambda problem, share: asked.append(share))
     X, y, _, _ = made_up(n=40, n_trusted=10)
-    for learner in (Linear(), Network(), Wrapped(Ridge())):
+    for learner in (Linear(), Network(), Wrapped(Ridge()), Forest()):
         Auto(0.3).run(of_numbers(X, y, 40, 10, learner=learner))
+    assert asked == ["curve", "curve", 0.3, 0.3]
+    asked.clear()
     X, noisy, _, trusted = digits(60, k=2)
-    for learner in (Linear(), Wrapped(LogisticRegression())):
-        Auto(0.3).run(of_classes(X, noisy, trusted, trusted, learner=learner))
-    assert asked == ["curve", "curve", 0.3, 0.3, 0.3]
+    for learner in (Linear(), Forest(), Wrapped(LogisticRegression()), Several([Linear()])):
+        for measure in ("log-loss", "balanced"):
+            Auto(measure=measure).run(of_classes(X, noisy, trusted, trusted, learner=learner))
+    assert asked == ["log-loss", "balanced log-loss"] * 4
 
 
 def test_the_share_also_holds_within_the_head_of_numbers(monkeypatch):

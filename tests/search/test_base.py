@@ -16,7 +16,7 @@ from safegain import (
     ParquetRows,
     PGSClassifier,
     PGSRegressor,
-    Recipe,
+    Several,
     Structured,
     Wrapped,
 )
@@ -30,15 +30,20 @@ MODULE = Module(torch.nn.Linear(3, 2))
 
 @pytest.mark.parametrize("search", [Free(), Structured()])
 def test_a_search_by_derivatives_refuses_an_estimator_without_any(search):
-    name = type(search).__name__
-    with pytest.raises(ValueError, match=rf"search: {name} follows derivatives, and Wrapped has none.*'auto'"):
-        search.check_learner(WRAPPED, classifies=True, n_processes=1)
-    with pytest.raises(ValueError, match=f"search: {name} follows derivatives"):
+    told = f"search: '{search.name}' follows the derivatives of one model, and model="
+    for learner, given, named in (
+        (WRAPPED, None, r"Wrapped\(.*LogisticRegression.*"),
+        (WRAPPED, WRAPPED.estimator, r"LogisticRegression\(\)"),
+        (Several([Linear(), WRAPPED]), ["linear", WRAPPED.estimator], r"\['linear', LogisticRegression\(\)\]"),
+    ):
+        with pytest.raises(ValueError, match=rf"{told}{named} has none to follow; give one of 'network'.*'auto'"):
+            search.check_learner(learner, classifies=True, n_processes=1, given=given)
+    with pytest.raises(ValueError, match=told):
         differentiable(search, WRAPPED)
     X, y, _, trusted = digits(60, k=2)
-    with pytest.raises(ValueError, match=f"search: {name} follows derivatives"):
+    with pytest.raises(ValueError, match=rf"{told}LogisticRegression\(\) has none"):
         PGSClassifier(LogisticRegression(), search=search).fit(X, y, trusted=trusted)
-    with pytest.raises(ValueError, match=f"search: {name} follows derivatives"):
+    with pytest.raises(ValueError, match=rf"{told}LogisticRegression\(\) has none"):
         PGSClassifier(LogisticRegression(), search=search).check_params()
     for learner in (Network(), Linear(), MODULE):
         assert differentiable(search, learner) is learner
@@ -99,13 +104,12 @@ def test_rows_that_stay_where_they_are_and_a_network(tmp_path):
 
 def test_which_learners_read_rows_in_blocks():
     many, few = 10**6, 100
-    assert Auto().streams(Linear(), many, classifies=True)
-    assert Auto().streams(Network(), many, classifies=True)  # by the recipe
-    assert Auto().streams(Network(recipe=Recipe(n_steps=5)), many, classifies=True)
-    for learner in (Network(solver="gd"), MODULE, WRAPPED):
+    assert Auto().streams(Linear(), many, classifies=False)
+    for learner in (Network(), MODULE, Wrapped(Ridge())):
+        assert not Auto().streams(learner, many, classifies=False)
+    for learner in (Linear(), Network()):
         assert not Auto().streams(learner, many, classifies=True)
-    assert not Auto().streams(Network(), many, classifies=False)
-    assert not Auto().streams(Linear(), few, classifies=True)
+    assert not Auto().streams(Linear(), few, classifies=False)
     assert Free().streams(Linear(), few, classifies=True)
     assert not Free().streams(Network(), many, classifies=True)
     assert not Structured().streams(Linear(), many, classifies=True)

@@ -11,7 +11,6 @@ from safegain import Auto, Forest, KernelMachine, Linear, PerClass, PGSClassifie
 from safegain.learners.mixture import TrainedMixture
 from tests.search.samples import digits, misled, unseen
 
-pytestmark = pytest.mark.usefixtures("quick_evidence")
 SMALL = Forest(n_trees=10)
 
 

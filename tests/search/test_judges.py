@@ -8,8 +8,8 @@ import torch
 
 from safegain import Bootstrap, Linear, PerClass, PerGroup, PerView
 from safegain.data.parts import Part
+from safegain.learners.trained import trained_model
 from safegain.search.judges import held_out_judges, judges
-from safegain.search.trainers import trained_model
 from tests.search.samples import digits, of_classes
 
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from safegain import Cholesky, Descent, Free, GradientDescent, Linear, Network, PGSClassifier, PGSRegressor, Structured
+from safegain.learners.trained import trained_model
 from safegain.search.outer_search import Budget, OuterSearch, Raw, Start
-from safegain.search.trainers import trained_model
 from tests.search.samples import digits, made_up, of_classes, of_numbers
 
 

@@ -90,7 +90,7 @@ def fit(
         list[str] | None,
         _option(
             'What is trained: auto, network, linear, forest, boosting, kernel, or "network, n_hidden=50, ...". Given '
-            "several times, these compete, and the best of them are mixed; best is all that have a name.",
+            "several times, these compete, and the best of them are mixed; for classes, auto is all that have a name.",
             _SEARCH,
         ),
     ] = None,

@@ -14,6 +14,7 @@ from safegain.data.labels import Labels
 from safegain.data.ranks import ALONE, Ranks
 from safegain.data.splits import Said, check_trained_on, drawn_from, everywhere, rank_rows, trusted_rows
 
+UNLIKELY = 1e-3  # to be drawn by chance
 MOST_MISSED = 0.2  # of the weak rows; a hundred rows drawn at random from 26 classes miss about 0.02
 
 
@@ -83,6 +84,17 @@ class Parts:
         sample = self.search.y if self.search.sample is None else self.search.y[self.search.sample]
         missed = self.ranks.count(int((~torch.isin(labelled, sample)).sum()))
         return missed > MOST_MISSED * self.ranks.count(len(labelled))
+
+    @cached_property
+    def trusted_lacks_a_class(self) -> bool:
+        """Whether that is more than chance: no model can be judged on a class that was kept out of the search rows."""
+        if not self.trusted_is_one_sided:
+            return False
+        labelled, sample = self.weak.y[self.labelled], self.search.of_sample().y
+        counts = labelled.bincount(minlength=self.n_classes or 0).double()
+        counts[sample.unique()] = 0
+        missed = float(counts.max()) / len(labelled)
+        return len(counts) * (1 - missed) ** len(sample) < UNLIKELY
 
     @property
     def trusted(self) -> list[Part]:

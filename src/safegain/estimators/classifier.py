@@ -37,7 +37,7 @@ class PGSClassifier(ClassifierMixin, PGS):
     >>> model.reference_, model.safeness_.fell_back
     ('trusted', False)
 
-    Any classifier of scikit-learn's API can take the network's place:
+    Any classifier of scikit-learn's API can be the model:
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> mine = PGSClassifier(LogisticRegression(max_iter=200), random_state=0).fit(X / 16, noisy, trusted=trusted)
@@ -45,18 +45,17 @@ class PGSClassifier(ClassifierMixin, PGS):
     ('trusted', False)
     """ + PARAMETERS.format(
         kind="classifier",
-        auto='"network", a two-layer network',
+        auto="""all
+        of these that take the rows, and a network for other searches""",
         searches='"auto", "structured", "free"',
-        search_words="""How weights and labels are found. "auto" takes the posterior of each row's class, from kernel
-        evidence and a noise matrix, trains the model on it and compares. "structured" is an outer loop over that
-        posterior's few unknowns.""",
-        history="""
-
-        For "auto": each candidate with its loss and mistakes on the held-out rows.""",
+        search_words="""How weights and labels are found. "auto" takes the posterior of each row's class, from the
+        evidence of other rows and a noise matrix, trains models on it and compares. "structured" is an outer loop over
+        that posterior's few unknowns.""",
+        history=""" Empty for "auto": see `leaderboard_`.""",
         columns="""loss
-        (log-loss at the model's best temperature; mistakes where a model gives no probabilities), mistake (bool). The
-        rows are those of `held_out_`. Searches with an outer loop compare on all trusted rows where none are held out,
-        and take their last iterate where none was safe.""",
+        (log-loss at the model's best temperature), mistake (bool). The rows are those of `held_out_`; of fewer than 150
+        trusted rows, "auto" compares on all of the random sample. Searches with an outer loop compare on all trusted
+        rows where none are held out, and take their last iterate where none was safe.""",
         labels="""label_distribution_ : ndarray (n, k)
         The distribution over `classes_` that each row was trained on; one-hot for trusted rows.
     classes_ : ndarray (k,)""",

@@ -5,16 +5,16 @@ PARAMETERS = """
     ----------
     model : name, learner, torch.nn.Module, scikit-learn {kind}, or a list of these, default="auto"
         What is trained: "auto", "network", "linear", "forest", "boosting", "kernel", or your own; "auto" is {auto}.
-        For classes, a list of models holds a contest, and a mixture of at most three of them may win; "best" is a
-        list of all that have a name.
+        For classes, "auto" as a search holds a contest of what is trained on labels as given and as corrected, and a
+        mixture of at most three may win; a list of models takes part as one.
         Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01), Forest(min_samples_leaf=10),
         Module(module, solver="adam"), Wrapped(estimator, features=...).
     search : {{{searches}}} or Auto, Free or Structured, default="auto"
         {search_words} "free" is the paper's: every weight and every label on its own. Free(n_outer=50) has settings.
     reference : {{"best", "raw", "raw+trusted", "trusted"}}, default="best"
         What you would have had anyway, and what is handed back where nothing better is found: the model trained on
-        the weak labels, on weak and trusted labels, on the trusted labels alone, or the best of the three on trusted
-        rows held out.
+        the weak labels, on weak and trusted labels, on the trusted labels alone, or the best of them on trusted rows
+        held out. In a contest of classes "best" chooses between the last two, of all models.
     safeness : Safeness or None, default=None
         What "not worse" is to mean besides the comparison with the reference, for example PerClass() + PerGroup().
         None is Bootstrap(3) for "free" and "structured", and nothing more for "auto".
@@ -34,9 +34,9 @@ PARAMETERS = """
 
     Attributes
     ----------
-    model_, reference_model_ : TrainedModel, TrainedFamily or TrainedEstimator
-        The model that predicts, and its reference; one and the same after a fall back. `model_.estimator` is the
-        fitted estimator of yours.
+    model_, reference_model_ : TrainedModel, TrainedFamily, TrainedEstimator or TrainedMixture
+        The model that predicts, and its reference; one and the same after a fall back. What won a contest is a
+        mixture: `model_.members`, with `model_.weights`. `estimator` of a TrainedEstimator is the fitted one of yours.
     reference_ : str
         Which rows the reference was trained on.
     references_ : dict
@@ -46,7 +46,7 @@ PARAMETERS = """
         new model that was refused is there too. One line for each row and model, and none where trusted rows are too
         few. Columns: row (its number in the X of `fit`, counted on over the processes in their order), model, {columns}
     leaderboard_ : DataFrame
-        With several models: how each fared on trusted rows that it had not seen, best first. Columns: learner,
+        Of classes under "auto": how models fared on trusted rows that they had not seen, best first. Columns: learner,
         trained_on (which labels), loss, mistakes, share (of the mixture that won), seconds.
     certificate_ : Certificate or None
         What the rows that were set aside say.
@@ -62,7 +62,7 @@ PARAMETERS = """
         For each outer step: objective, margins, rank_loss, safe, violation, seconds, and what the engine
         reports.{history}
     n_iter_ : int
-        Length of the history, less the start of an outer loop.
+        Length of the history, less the start of an outer loop; of a contest the models that were compared.
     trusted_, sample_, held_out_, set_aside_ : ndarray (n,) of bool
         The rows that were taken as trusted; those of them that are a random sample; of these, the rows that were kept
         from the search, to compare what it finds; and those that were kept from everything, for the certificate.

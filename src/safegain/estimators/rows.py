@@ -30,15 +30,20 @@ def rows_for(learner: Learner, estimator: Any, X: Any, *, reset: bool) -> Rows:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return AnyRows.of(X)
     sparse, arrays, gaps = learner.takes_sparse, learner.takes_arrays, learner.takes_gaps
-    if not reset:  # of several learners, not all that take sparse rows have become models, nor they alone
-        sparse = sparse and all(model.takes_sparse for model in (estimator.model_, estimator.reference_model_))
     return check_rows(estimator, X, reset=reset, sparse=sparse, allow_nd=arrays, sources=True, gaps=gaps)
 
 
 def rows_of(estimator: Any, X: Any) -> Rows:
     """Rows for a fitted estimator, checked against those of its fit."""
     learner = learner_of(estimator.model, classifies=is_classifier(estimator), search=search_of(estimator.search))
-    return rows_for(learner, estimator, X, reset=False)
+    rows = rows_for(learner, estimator, X, reset=False)
+    models = (estimator.model_, estimator.reference_model_) if scipy.sparse.issparse(rows) else ()
+    if not all(model.takes_sparse for model in models):
+        raise ValueError(
+            f"X: is sparse, and the fit had dense rows, of which model={estimator.model!r} has made models that take "
+            "no others; hand over X.toarray()"
+        )
+    return rows
 
 
 def check_rows(

@@ -26,7 +26,7 @@ from safegain.learners.kernel import Calibration, calibrate
 
 WIDTHS = (0.15, 0.5, 2.0, 8.0)
 ROUNDS = 3
-MANY = 50_000  # rows above which boosting is the head: it sees all of them
+MANY = 50_000  # targets above which boosting is the head: it sees all of them
 MOST_HEARD = 20_000  # weak rows that pool and channel are fitted on
 TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
 
@@ -38,7 +38,7 @@ def find_evidence(
     if isinstance(X, RowSource):
         X = taken_rows(X, np.arange(len(known.y)))
     sparse = scipy.sparse.issparse(X)
-    if len(known.y) > MANY and not sparse:
+    if int(targets.sum()) > MANY and not sparse:
         return next(_rounds([BoostingHead(X, targets, random)], known, calibrating, random))
     width = _best_width(X, known, targets, calibrating, random)
     heads: list[Head] = [KernelHead(X, width, targets, random)]

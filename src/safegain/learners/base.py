@@ -38,6 +38,13 @@ class Learner(Settings, ABC):
     def check_task(self, *, classifies: bool) -> None:
         """A ValueError where the learner is for the other task."""
 
+    def check_contest(self) -> None:
+        """A ValueError where a setting is of no use in a contest of classes."""
+
+    def seeded(self, random: np.random.RandomState) -> "Learner":
+        """A copy whose trainings all start from the same seed, where `train` cannot see to it."""
+        return self
+
     def for_rows(self, X: Any) -> "Learner":
         """The learner for these rows, which it takes."""
         return self

@@ -57,8 +57,16 @@ class Network(Differentiable):
     def train(self, X: Any, target: Target, seed: int) -> TrainedModel:
         if target.classes is None or self.solver is not None:
             return train_by_solver(self, X, target, seed)
+        self.check_contest()
         setup = self.setup(bare_parts(X, target), by_recipe=True)
         return train_by_recipe(setup, X, target, self.recipe or recipe_for(len(target)), seed)
+
+    def check_contest(self) -> None:
+        if self.solver is None and self.alpha is not None:
+            raise ValueError(
+                f"Network: alpha={self.alpha} is the penalty of a solver, and the recipe trains here; set "
+                "Recipe(weight_decay=...), or give a solver"
+            )
 
     def cost(self, n: int, d: int, k: int) -> float:
         recipe = self.recipe or recipe_for(n)
@@ -66,11 +74,6 @@ class Network(Differentiable):
 
     def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
         usual = N_HIDDEN if by_recipe else SOLVER_HIDDEN
-        if by_recipe and self.alpha is not None:
-            raise ValueError(
-                f"Network: alpha={self.alpha} is the penalty of a solver, and the recipe trains here; set "
-                "Recipe(weight_decay=...), or give a solver"
-            )
         if not by_recipe and self.recipe is not None:
             raise ValueError(
                 "Network: the recipe trains classifiers under search='auto' only; give a solver instead, for example "

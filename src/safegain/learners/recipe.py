@@ -26,7 +26,10 @@ GAIN = 1.0  # of the hidden layer: AdamW finds the pace of each layer by itself
 
 @setting
 class Recipe(Settings):
-    """How a network is trained. `n_looks` is how often the held-out rows are asked on the way."""
+    """How a network is trained.
+
+    `n_looks` is how often methods that stop early ask the held-out rows on the way; a contest trains to the end.
+    """
 
     dropout: float = 0.5
     n_steps: int = 800

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import scipy.sparse
 
 from safegain.data.settings import check, setting
@@ -30,15 +31,18 @@ class Several(Learner):
 
     @property
     def takes_sparse(self) -> bool:  # type: ignore[override]
-        return (any if self.only_fitting else all)(each.takes_sparse for each in self.learners)
+        return any(each.takes_sparse for each in self.learners) if self.only_fitting else self._all_take("sparse")
 
     @property
     def takes_arrays(self) -> bool:  # type: ignore[override]
-        return all(each.takes_arrays for each in self.learners)
+        return self._all_take("arrays")
 
     @property
     def takes_gaps(self) -> bool:  # type: ignore[override]
-        return all(each.takes_gaps for each in self.learners)
+        return self._all_take("gaps")
+
+    def _all_take(self, what: str) -> bool:
+        return all(each.takes_anything or getattr(each, f"takes_{what}") for each in self.learners)
 
     @property
     def takes_weight(self) -> bool:  # type: ignore[override]
@@ -50,10 +54,17 @@ class Several(Learner):
         for each in self.learners:
             each.check_task(classifies=classifies)
 
+    def seeded(self, random: np.random.RandomState) -> "Several":
+        return replace(self, learners=[each.seeded(random) for each in self.learners])
+
     def for_rows(self, X: Any) -> "Several":
         if not (self.only_fitting and scipy.sparse.issparse(X)):
             return self
         return replace(self, learners=[each for each in self.learners if each.takes_sparse])
+
+    def check_contest(self) -> None:
+        for each in self.learners:
+            each.check_contest()
 
     def variants(self, labels: str) -> tuple[Learner, ...]:
         return tuple(variant for each in self.learners for variant in each.variants(labels))

@@ -74,9 +74,8 @@ class Wrapped(Learner):
         weights = part.weights
         if target.weight is not None:
             weights = target.weight[part.rows] * (1.0 if weights is None else weights)
-        return TrainedEstimator(
-            fit_estimator(self.estimator, _plain(X[part.rows]), part.labels, weights), target.classes
-        )
+        fitted = fit_estimator(self.estimator, _plain(X[part.rows]), part.labels, weights)
+        return TrainedEstimator(fitted, target.classes)
 
     def cost(self, n: int, d: int, k: int) -> float:
         return 0.0  # nobody knows, and the user asked for it

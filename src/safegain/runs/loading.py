@@ -13,19 +13,21 @@ from safetensors import safe_open
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from safegain.bilevel.models import Module
 from safegain.certificates.certificate import Certificate
 from safegain.data.labels import Labels
 from safegain.estimators import PGSClassifier, PGSRegressor
 from safegain.estimators.record import Record
+from safegain.learners.trained import TrainedModel
 from safegain.learners.wrapped import TrainedEstimator
 from safegain.runs.estimator_state import NoEstimator
-from safegain.runs.facts import MODELS, Architecture, Encoder, Estimator, Fitted
+from safegain.runs.facts import MODELS, Encoder, Estimator, Fitted
 from safegain.runs.folder import FACTS, MODEL, Run, RunError, open_run
 from safegain.runs.guard import distrusting
 from safegain.runs.label_table import Learned, read_labels
 from safegain.runs.model_state import Arrays, ModuleNeeded, models_from_state
 from safegain.runs.objects import from_json
-from safegain.runs.stored_models import read_models
+from safegain.runs.stored_models import read_models, trained_alone
 from safegain.search.contest import SafenessReport
 from safegain.search.outcome import Standing
 
@@ -78,8 +80,10 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
     learned = read_labels(run.folder, classes, run.facts.rows.all)
     labels = _labels(learned, classes, fitted)
     model, references = _models(fitted, arrays, labels, module)
-    parameters = _parameters(stored, fitted.model, model, module)
-    _check_columns(fitted)
+    parameters = _parameters(stored, trained_alone(model, references), module)
+    n, names = fitted.n_features_in, fitted.feature_names_in
+    if names is not None and len(names) != n:
+        raise ValueError(f"n_features_in is {n}, and {len(names)} columns have names")
     record = Record(
         labels=labels,
         trusted=learned.trusted,
@@ -103,19 +107,10 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
     estimator = ESTIMATORS[task](**parameters)
     estimator.check_params()
     estimator.adopt(record)
-    estimator.n_features_in_ = fitted.n_features_in
-    if fitted.feature_names_in is not None:
-        estimator.feature_names_in_ = np.array(fitted.feature_names_in, dtype=object)
+    estimator.n_features_in_ = n
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
-
-
-def _check_columns(fitted: Fitted) -> None:
-    """A module of the user's says nothing of the rows that it takes."""
-    n, names, model = fitted.n_features_in, fitted.feature_names_in, fitted.model
-    if model is not None and model.kind != "module" and model.sizes[0] - model.linear != n:
-        raise ValueError(f"n_features_in is {n}, and the model takes {model.sizes[0] - model.linear} columns")
-    if names is not None and len(names) != n:
-        raise ValueError(f"n_features_in is {n}, and {len(names)} columns have names")
 
 
 def _models(
@@ -126,21 +121,19 @@ def _models(
     if fitted.models is not None:
         return read_models(fitted.models, arrays, labels, fitted.n_features_in, module)
     assert fitted.model is not None
-    return models_from_state(fitted.model, arrays, labels, module)
+    return models_from_state(fitted.model, arrays, labels, fitted.n_features_in, module)
 
 
-def _parameters(
-    stored: Estimator, architecture: Architecture | None, model: Any, module: torch.nn.Module | None
-) -> dict[str, Any]:
+def _parameters(stored: Estimator, models: list[Any], module: torch.nn.Module | None) -> dict[str, Any]:
     """Those that this version knows; what was not stored has its default."""
     known = ESTIMATORS["classes"]().get_params().keys() - set(stored.not_stored)
     parameters = {name: from_json(value) for name, value in stored.parameters.items() if name in known}
-    if isinstance(model, TrainedEstimator):
-        parameters["model"] = clone(model.estimator)
-    if architecture is not None and architecture.kind == "module":
-        return parameters | {"model": module or "auto"}
+    if any(isinstance(each, TrainedModel) and isinstance(each.model, Module) for each in models):
+        return parameters | {"model": module}
     if module is not None:
         raise ModuleNeeded("module: the model of this run is none of your own; leave it out")
+    if "model" not in parameters and all(isinstance(each, TrainedEstimator) for each in models):
+        parameters["model"] = clone(models[-1].estimator)
     return parameters
 
 

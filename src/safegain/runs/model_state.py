@@ -41,9 +41,12 @@ def models_to_state(model: TrainedModel, references: Mapping[str, TrainedModel])
 
 
 def models_from_state(
-    facts: Architecture, arrays: Arrays, labels: Labels, module: torch.nn.Module | None
+    facts: Architecture, arrays: Arrays, labels: Labels, n_features: int, module: torch.nn.Module | None
 ) -> tuple[TrainedModel, dict[str, TrainedModel]]:
     """A ValueError, KeyError or TypeError where facts and arrays do not fit together."""
+    # A module of the user's says nothing of the rows that it takes.
+    if facts.kind != "module" and facts.sizes[0] - facts.linear != n_features:
+        raise ValueError(f"n_features_in is {n_features}, and a model takes {facts.sizes[0] - facts.linear} columns")
     if not set(facts.references) <= set(REFERENCES) or "raw" not in facts.references:
         raise ValueError("the references are not known")
     dtype = _DTYPES[facts.dtype]

@@ -29,7 +29,7 @@ from safegain.runs.folder import DOUBTFUL, EXAMPLES, FACTS, MODEL, NEIGHBOURS, P
 from safegain.runs.label_table import suspected, write_labels
 from safegain.runs.model_state import Arrays, models_to_state
 from safegain.runs.objects import parameters_to_json, to_json
-from safegain.runs.stored_models import stored_models
+from safegain.runs.stored_models import stored_models, trained_alone
 from safegain.search.references import NEW
 
 
@@ -53,7 +53,7 @@ def record_of(estimator: Any) -> Record:
     """What its fit found, if a folder can hold the model."""
     check_is_fitted(estimator)
     record: Record = estimator.record_
-    for model in (record.model, *record.references.values()):
+    for model in trained_alone(record.model, record.references):
         if isinstance(model, TrainedEstimator):
             try:
                 estimator_to_bytes(model.estimator)

@@ -28,6 +28,12 @@ FAMILIES: dict[str, type[TrainedFamily]] = {
 ALONE: Any = "raw"  # the name of a model that is stored by itself, as model_state takes it
 
 
+def trained_alone(model: Any, references: Mapping[str, Any]) -> list[Any]:
+    """The models, with the members of mixtures in their place."""
+    members = [each.members if isinstance(each, TrainedMixture) else (each,) for each in (model, *references.values())]
+    return [each for some in members for each in some]
+
+
 def stored_models(model: Any, references: Mapping[str, Any]) -> tuple[StoredModels, Arrays]:
     """`model` is one of the references after a fall back, and else a model of its own."""
     handed: Any = next((name for name, reference in references.items() if reference is model), NEW)
@@ -89,7 +95,7 @@ def _read(stored: StoredModel, arrays: Arrays, labels: Labels, n_features: int, 
     if stored.kind == "estimator":
         return TrainedEstimator(estimator_from_bytes(arrays["skops"].tobytes(), str(facts["name"])), classes)
     if stored.kind == "model":
-        return models_from_state(msgspec.convert(facts, Architecture), arrays, labels, module)[0]
+        return models_from_state(msgspec.convert(facts, Architecture), arrays, labels, n_features, module)[0]
     if type(facts["n_features"]) is not int or facts["n_features"] != n_features:
         raise ValueError(f"a model takes {facts['n_features']!r} columns, and the rows have {n_features}")
     return FAMILIES[stored.kind].from_state(facts, arrays, classes)

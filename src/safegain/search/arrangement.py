@@ -1,5 +1,6 @@
 """Which of all rows are weak, which trusted, which held out; and numbers of rows from masks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -50,3 +51,7 @@ class Arrangement:
 
 def numbers(mask: Tensor) -> Tensor:
     return mask.nonzero()[:, 0]
+
+
+def numbers_of_any(masks: Sequence[Tensor]) -> Tensor:
+    return numbers(torch.stack(list(masks)).any(dim=0)) if masks else torch.empty(0, dtype=torch.long)

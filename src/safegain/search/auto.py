@@ -46,6 +46,8 @@ class Auto(Search):
                 f"search: 'auto' keeps all rows in one process, and this is one of {n_processes} of a process group; "
                 "use search='free' in all of them, or fit outside of the group"
             )
+        if classifies:
+            learner.check_contest()
 
     def masks(self, masks: Masks) -> Masks:
         return masks

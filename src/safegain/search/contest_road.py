@@ -28,11 +28,11 @@ from safegain.evidence.pooled import MANY, find_evidence
 from safegain.learners.mixture import TrainedMixture, logits_of
 from safegain.learners.several import Several
 from safegain.learners.wrapped import Wrapped
-from safegain.search.arrangement import numbers
+from safegain.search.arrangement import numbers, numbers_of_any
 from safegain.search.candidates import Candidate, candidates
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.entry import ByFold, Entry
-from safegain.search.folds import Fold, folds_of, last_fold
+from safegain.search.folds import FEW, Fold, folds_of, last_fold
 from safegain.search.judges import contest_judges
 from safegain.search.jury import Jury
 from safegain.search.material import Material
@@ -47,20 +47,18 @@ FINALISTS, LEAST_REFERENCES = 6, 2  # that go on
 
 
 def contest_road(problem: Problem, measure: str = "log-loss") -> Outcome:
-    learner = problem.learner
-    if isinstance(learner, Wrapped):
-        problem = replace(problem, learner=learner.seeded(problem.random))
-    return _Road(problem, measure).outcome()
+    return _Road(replace(problem, learner=problem.learner.seeded(problem.random)), measure).outcome()
 
 
 class _Road:
     def __init__(self, problem: Problem, measure: str) -> None:
         self.problem, self.measure = problem, measure
         self.material = Material.of(problem.parts, problem.learner)
-        self.folds = folds_of(self.material.rows, self.material.y, problem.random)
-        self.judged, self.witnesses = (
-            _together([getattr(fold, part) for fold in self.folds]) for part in ("judged", "witnesses")
-        )
+        self.folds = []
+        if not problem.parts.trusted_lacks_a_class:
+            self.folds = folds_of(self.material.rows, self.material.y, problem.random)
+        self.judged = numbers_of_any([fold.judged for fold in self.folds])
+        self.witnesses = numbers_of_any([fold.witnesses for fold in self.folds])
         self.y = self.material.y[self.judged]
         self.weight = self._judges_weight()
         self.seed = problem.random.randint(2**31)
@@ -74,7 +72,7 @@ class _Road:
         if self.problem.safeness is not None:
             upper = contest_judges(self.problem, crossed=len(self.folds) > 1)
         if not self.folds:
-            return self._too_few()
+            return self._uncompared()
         self.stages.total = len(self.folds) + 1 + min(len(self.entries), FINALISTS) + 2
         evidences = [self._evidence(f"evidence-{number}", fold) for number, fold in enumerate(self.folds)]
         self._screen(evidences[0])
@@ -165,10 +163,13 @@ class _Road:
 
     def _rivals(self) -> tuple[str, ...]:
         """Trusted rows that lack classes also lack them where models are compared: who never says these would win."""
+        alone = [fold.trusted for fold in self.folds] or [self.material.rows.trusted]
+        one_class = any(len(self.material.y[rows].unique()) < 2 for rows in alone)
+        if self.problem.reference == "trusted" and one_class and isinstance(self.problem.learner, Wrapped):
+            raise ValueError("reference: the trusted rows are of one class, so no model can be trained on them alone")
         if self.problem.reference != BEST:
             return (self.problem.reference,)
-        alone = [self.material.y[fold.trusted] for fold in self.folds]
-        if self.problem.parts.trusted_is_one_sided or any(len(y.unique()) < 2 for y in alone):
+        if self.problem.parts.trusted_is_one_sided or one_class:
             return REFERENCES[1:2]
         return REFERENCES[1:]
 
@@ -232,7 +233,8 @@ class _Road:
 
     def _jury(self, folds: Sequence[Fold], evidences: Sequence[Evidence]) -> Jury:
         """The rows that these folds judge: trusted ones, then weak ones."""
-        judged, witnesses = (_together([getattr(fold, part) for fold in folds]) for part in ("judged", "witnesses"))
+        judged = numbers_of_any([fold.judged for fold in folds])
+        witnesses = numbers_of_any([fold.witnesses for fold in folds])
         of_labels = torch.empty(len(witnesses), self.material.k, dtype=torch.float64)
         for fold, evidence in zip(folds, evidences, strict=True):
             own = fold.witnesses[witnesses]
@@ -272,11 +274,15 @@ class _Road:
             ]
         )
 
-    def _too_few(self) -> Outcome:
+    def _uncompared(self) -> Outcome:
         labels = SAFE_CHOICE if self.problem.reference == BEST else self.problem.reference
         candidate = next(entry.candidate for entry in self.entries if entry.candidate.labels == labels)
         n = self.problem.parts.search.n_sample + self.problem.parts.n_held_out
         reason = f"{n} trusted rows are too few to compare models on some of them"
+        if self.problem.parts.trusted_lacks_a_class:
+            reason = "trusted rows lack a class that many labels name, and cannot tell who is right about it"
+        elif n >= FEW:
+            reason = f"held_out leaves none of {n} trusted rows to compare models on"
         model = self._trained(candidate, last_fold(self.material.rows), torch.empty(0))
         given, none = self._as_given(model), torch.empty(0, dtype=torch.long)
         report = SafenessReport(True, None, (), fell_back(reason, labels, learner=candidate.learner_name))
@@ -290,8 +296,3 @@ class _Road:
             unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
             given[bare] = torch.from_numpy(model.predict_proba(self.material.X[unlabelled])).float()
         return Choice(model, parts.labelled.to(torch.float64), given)
-
-
-def _together(masks: Sequence[Tensor]) -> Tensor:
-    """Numbers of the rows of any of these masks."""
-    return numbers(torch.stack(list(masks)).any(dim=0)) if masks else torch.empty(0, dtype=torch.long)
