@@ -6,26 +6,57 @@ import torch
 from scipy.optimize import minimize
 
 from safegain.evidence import channel
-from safegain.evidence.channel import Evidence, counted_pairs, most_likely_transition, posterior
+from safegain.evidence.channel import Channel, Evidence, counted_pairs, most_likely_transition, posterior
 from tests.evidence.samples import pair_noise, uniform_noise
+
+MATRIX = torch.tensor([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.3, 0.3, 0.4]])
+NEAR = torch.tensor([0.5, 0.9, 0.25], dtype=torch.float64)
+LABELS = torch.tensor([1, -1, 2])
+
+
+def test_likelihood_by_hand():
+    """A row without a label has ones, whatever its neighbours are labelled."""
+    found = Channel(MATRIX, 0.4).likelihood(LABELS, NEAR)
+    first = [0.6 * 0.1 + 0.4 * 0.5, 0.6 * 0.6 + 0.4 * 0.5, 0.6 * 0.3 + 0.4 * 0.5]
+    third = [0.6 * 0.1 + 0.4 * 0.25, 0.6 * 0.2 + 0.4 * 0.25, 0.6 * 0.4 + 0.4 * 0.25]
+    np.testing.assert_allclose(found, [first, [1, 1, 1], third], rtol=1e-6)
+    assert found.dtype == torch.float64
+
+
+def test_without_a_local_share_the_likelihood_is_the_matrix():
+    found = Channel(MATRIX).likelihood(LABELS, NEAR)
+    assert torch.equal(found, torch.stack([MATRIX[:, 1], torch.ones(3), MATRIX[:, 2]]).double())
+
+
+@pytest.mark.parametrize("local", [0.0, 0.3, 1.0])
+def test_labels_of_a_class_are_a_distribution(local):
+    r, labels = torch.tensor([0.2, 0.7, 0.1], dtype=torch.float64), torch.arange(3)
+    found = Channel(MATRIX, local).likelihood(labels, r)
+    np.testing.assert_allclose(found.sum(dim=0), 1, rtol=1e-6)
 
 
 def test_posterior_by_hand():
     p = torch.tensor([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]])
-    T = torch.tensor([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.3, 0.3, 0.4]])
-    found = posterior(p.log(), T, torch.tensor([1, -1]))
+    found = posterior(p.log(), torch.tensor([[0.1, 0.6, 0.3], [1.0, 1.0, 1.0]]))
     # 0.5 * 0.1, 0.3 * 0.6, 0.2 * 0.3, which sum to 0.29
     np.testing.assert_allclose(found, [[5 / 29, 18 / 29, 6 / 29], [0.5, 0.3, 0.2]], rtol=1e-5)
+
+
+def test_a_label_that_is_all_hereabouts_says_nothing_of_its_row():
+    p = torch.tensor([[0.5, 0.3, 0.2]] * 3, dtype=torch.float64)
+    np.testing.assert_allclose(posterior(p.log(), Channel(MATRIX, 1.0).likelihood(LABELS, NEAR)), p)
 
 
 def test_what_a_checkpoint_keeps_comes_back():
     """To the bit."""
     random = np.random.RandomState(0)
     Q = torch.from_numpy(random.dirichlet(np.ones(3), size=7)).float()
-    found = Evidence(Q.log(), torch.eye(3), Q, 0.1 + 0.2)
+    near = torch.from_numpy(random.rand(7))
+    found = Evidence(Q.log(), Channel(MATRIX, 0.1 + 0.2), near, Q, 0.7 + 0.1)
     again = Evidence.from_tensors(found.tensors)
-    assert again.loss == found.loss
-    for name in ("log_p", "transition", "Q"):
+    assert (again.loss, again.channel.local) == (found.loss, found.channel.local)
+    assert torch.equal(again.channel.T, found.channel.T)
+    for name in ("log_p", "near", "Q"):
         assert torch.equal(getattr(again, name), getattr(found, name))
 
 

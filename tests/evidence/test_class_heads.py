@@ -7,7 +7,8 @@ import torch
 
 import safegain.learners.kernel
 from safegain.evidence import class_heads
-from safegain.evidence.class_heads import LEAVES, PENALTIES, SMOOTHING, ForestHead, KernelHead
+from safegain.evidence.class_heads import LEAVES, PENALTIES, SMOOTHING, BoostingHead, ForestHead, KernelHead
+from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.leaves import Leaves
 from safegain.learners.target import Target
@@ -38,8 +39,9 @@ def test_the_kernels_scores_are_refits_without_the_row(monkeypatch, kind):
     X = {"sparse": scipy.sparse.csr_array(X), "stacked": X[:, :, None]}.get(kind, X)
     head = KernelHead(X, 0.5, targets, random(), most_landmarks=30)
     assert head.ridge.kernel.landmarks.shape == (30, 2)
-    settings, Q = list(head.settings(labels(known), 0)), labels(known)
-    assert len(settings) == len(PENALTIES)
+    Q = labels(known)
+    found = list(head.scores(Q, 0))
+    assert len(found) == len(PENALTIES)
     F = head.ridge.kernel.features(head._rows(X)).double().numpy()
     Y, fitted = (Q - Q[targets].mean(axis=0)).astype(np.float64), targets.numpy()
 
@@ -47,11 +49,8 @@ def test_the_kernels_scores_are_refits_without_the_row(monkeypatch, kind):
         A = F[others := fitted & (np.arange(80) != row)]
         return F[row] @ np.linalg.solve(A.T @ A + penalty * np.eye(A.shape[1]), A.T @ Y[others])
 
-    for setting, penalty in zip(settings, PENALTIES, strict=True):
-        expected = np.array([refit(row, penalty) for row in range(80)])
-        np.testing.assert_allclose(setting.scores, expected, atol=2e-3)
-        np.testing.assert_allclose(setting.elsewhere(X)[~fitted], expected[~fitted], atol=2e-3)
-        assert np.abs(setting.elsewhere(X)[fitted] - expected[fitted]).max() > 0.01  # there all rows have their say
+    for each, penalty in zip(found, PENALTIES, strict=True):
+        np.testing.assert_allclose(each, [refit(row, penalty) for row in range(80)], atol=2e-3)
 
 
 def test_landmarks_are_drawn_from_the_seed():
@@ -64,8 +63,8 @@ def test_landmarks_are_drawn_from_the_seed():
 
 
 def scores(head, Q, number=0):
-    (setting,) = head.settings(Q, number)
-    return setting.scores
+    (found,) = head.scores(Q, number)
+    return found
 
 
 @pytest.mark.parametrize("soft", [False, True], ids=["labels", "distributions"])
@@ -93,13 +92,16 @@ def test_rows_that_are_no_targets_are_asked_of_as_few_trees(monkeypatch):
     X, known, _, targets, _ = noisy_blobs(300, 100)
     seen, plain = [], Leaves.out_of_bag
     monkeypatch.setattr(Leaves, "out_of_bag", lambda self, target: seen.append(self) or plain(self, target))
-    (setting,) = ForestHead(X, targets, 1, random()).settings(labels(known), 0)
+    head = ForestHead(X, targets, 1, random())
+    found = scores(head, labels(known))
     unseen = seen[0].counts == 0
     asked = unseen[:, ~targets.numpy()]
     assert asked.mean() == pytest.approx(np.exp(-1), abs=0.01)
     assert unseen[:, targets].mean() == pytest.approx(np.exp(-1), abs=0.01)
     assert (asked != asked[:, :1]).any(axis=0).sum() == asked.shape[1] - 1  # each of its own
-    off = np.abs(np.exp(setting.scores) - np.exp(setting.elsewhere(X)))[~targets].max(axis=1)
+    target = Target(labels(known), np.arange(3), targets.numpy().astype(float))
+    by_all = Forest(n_trees=head.n_trees, min_samples_leaf=LEAVES[0][1], bootstrap=True).train(X, target, head.seed)
+    off = np.abs(np.exp(found) - by_all.outputs(X) - SMOOTHING / 3)[~targets].max(axis=1)
     assert 0 < off.mean() < 0.1  # and they say what all of them say, a little less surely
 
 
@@ -111,27 +113,72 @@ def test_leaves_are_smaller_in_later_rounds(monkeypatch, place):
     monkeypatch.setattr(class_heads, "MOST_TREES", 40)
     head = ForestHead(X, targets, place, random())
     for number in range(3):
-        list(head.settings(labels(known), number))
+        list(head.scores(labels(known), number))
     assert [forest.min_samples_leaf for forest, _ in grown] == [LEAVES[0][place], LEAVES[1][place], LEAVES[1][place]]
     assert all(forest.bootstrap for forest, _ in grown)
     assert len({seed for _, seed in grown}) == 3
 
 
-def test_a_forest_elsewhere_is_the_family_itself(monkeypatch):
+def test_a_forest_is_drawn_from_the_seed_and_takes_stacked_rows(monkeypatch):
     monkeypatch.setattr(class_heads, "MOST_TREES", 40)
     X, known, _, targets, _ = noisy_blobs(100, 20)
-    head = ForestHead(X[:, :, None], targets, 1, random())
-    fresh = noisy_blobs(50, 20, seed=5)[0]
-    (setting,) = head.settings(labels(known), 1)
-    target = Target(labels(known), np.arange(3), targets.numpy().astype(float))
-    family = Forest(n_trees=40, min_samples_leaf=LEAVES[1][1], bootstrap=True).train(X, target, head.seed + 1)
-    np.testing.assert_allclose(setting.elsewhere(fresh[:, :, None]), np.log(family.outputs(fresh) + SMOOTHING / 3))
-    np.testing.assert_array_equal(setting.scores, scores(ForestHead(X, targets, 1, random()), labels(known), 1))
-    assert not np.array_equal(setting.scores, scores(ForestHead(X, targets, 1, random(1)), labels(known), 1))
+    heads = [ForestHead(X, targets, 1, random()), ForestHead(X[:, :, None], targets, 1, random())]
+    first, same = (scores(head, labels(known), 1) for head in heads)
+    np.testing.assert_array_equal(same, first)
+    assert not np.array_equal(scores(ForestHead(X, targets, 1, random(1)), labels(known), 1), first)
+
+
+@pytest.mark.parametrize("soft", [False, True], ids=["labels", "distributions"])
+def test_a_half_of_the_targets_is_scored_by_the_other_half(soft):
+    """Another label of one row moves no score of its own half, the row's among them, and moves other ones."""
+    X, known, _, targets, _ = noisy_blobs(400, 80)
+    Q = (0.7 * labels(known) + 0.1).astype(np.float32) if soft else labels(known)
+    head, others = BoostingHead(X, targets, random()), np.flatnonzero(~targets)
+    mine, other = head.halves
+    np.testing.assert_array_equal(np.sort(np.concatenate([mine, other, others])), np.arange(480))
+    assert abs(len(mine) - len(other)) <= 1
+    before = scores(head, Q)
+    for half, rest in ((mine, other), (other, mine)):
+        after = scores(head, flipped(Q, half[7]))
+        np.testing.assert_array_equal(after[half], before[half])
+        assert (after != before)[rest].any()
+        assert (after != before)[others].any()
+
+
+def test_boosting_of_each_half_is_the_family_itself_and_both_score_rows_that_are_no_targets():
+    X, known, _, targets, _ = noisy_blobs(400, 80)
+    head, Q, others = BoostingHead(X[:, :, None], targets, random()), labels(known), np.flatnonzero(~targets)
+    found = scores(head, Q)
+
+    def by(half, rows):
+        """In logarithms that no class takes to minus infinity."""
+        model = Boosting().train(X[half], Target(Q[half], np.arange(3)), head.seed)
+        return np.log(model.outputs(X[rows]) + SMOOTHING / 3)
+
+    mine, other = head.halves
+    np.testing.assert_allclose(found[mine], by(other, mine), rtol=1e-5)
+    np.testing.assert_allclose(found[other], by(mine, other), rtol=1e-5)
+    np.testing.assert_allclose(found[others], (by(mine, others) + by(other, others)) / 2, rtol=1e-5)
+    assert np.abs(by(mine, others) - by(other, others)).max() > 0.1
+
+
+def test_rows_that_are_no_targets_have_no_say_in_boosting():
+    X, known, _, targets, _ = noisy_blobs(400, 80)
+    Q = labels(known)
+    other = np.where(targets.numpy()[:, None], Q, Q[::-1])
+    assert (other != Q).any()
+    np.testing.assert_array_equal(*(scores(BoostingHead(X, targets, random()), each) for each in (Q, other)))
+
+
+def test_halves_are_drawn_from_the_seed():
+    X, _, _, targets, _ = noisy_blobs(400, 80)
+    first, same, other = (BoostingHead(X, targets, random(seed)).halves[0] for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, same)
+    assert not np.array_equal(first, other)
 
 
 def test_many_rows_have_fewer_trees():
     def n_trees(n):
         return ForestHead(np.zeros((n, 1)), torch.ones(n, dtype=torch.bool), 0, random()).n_trees
 
-    assert [n_trees(n) for n in (100, 15_000, 65_536)] == [200, 100, 40]
+    assert [n_trees(n) for n in (100, 15_000, 65_536)] == [100, 100, 40]

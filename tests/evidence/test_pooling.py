@@ -6,10 +6,24 @@ import torch
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import NearestNeighbors
 
 import safegain.evidence.pooling
-from safegain.evidence.pooling import Pool, fit_pool, fit_through_channel
-from tests.evidence.samples import pair_noise
+from safegain.evidence.channel import Channel, most_likely_transition
+from safegain.evidence.pooling import (
+    FEW_ROWS,
+    FEW_STEPS,
+    MANY,
+    NONE,
+    SOME,
+    Pool,
+    Weak,
+    fit_pool,
+    fit_through_channel,
+    local_share,
+    smoothed,
+)
+from tests.evidence.samples import pair_noise, strips
 
 
 def drawn(P, rng):
@@ -97,63 +111,87 @@ def test_a_head_that_misleads_is_left_out_and_not_turned_round():
     assert found.weights[0] == pytest.approx(alone.weights[0], abs=1e-3)
 
 
-def joint(log_ps, hits, y, pool, T, known):
-    """What `fit_through_channel` climbs: trusted rows, weak labels, and the priors of biases and channel."""
-    log_p, m = pool(log_ps), len(hits)
-    weak = np.log((np.exp(log_p[m:]) * T.T[y]).sum(axis=1)).sum()
-    return (hits * log_p[:m]).sum() + weak - pool.bias @ pool.bias / 2 + (known * np.log(T)).sum()
+def joint(log_ps, hits, weak, pool, channel, known):
+    """What `fit_through_channel` climbs: trusted rows, weak labels, and the priors of biases and matrix."""
+    log_p, m, (T, local), near = pool(log_ps), len(hits), channel, weak.near.numpy()
+    of_labels = (1 - local) * T.T[weak.y.numpy()] + local * near[:, None]
+    labels = np.log((np.exp(log_p[m:]) * of_labels).sum(axis=1)).sum()
+    return (hits * log_p[:m]).sum() + labels - pool.bias @ pool.bias / 2 + (known * np.log(T)).sum()
 
 
-def weak_and_trusted(m, n, seed=0):
-    """(log_ps, hits, y, P): m trusted rows, then n with labels that went through the channel of pairs."""
+def weak_and_trusted(m, n, seed=0, pairs=None):
+    """(log_ps, hits, weak, P): m trusted rows, then n with labels that went through the channel of pairs."""
     log_ps, classes, P = simulated(m + n, seed)
-    y = drawn(pair_noise(3, 0.4)[classes], np.random.default_rng(seed + 1))
-    return log_ps, np.eye(3)[classes[:m]], torch.from_numpy(y[m:]), P
+    T = pair_noise(3, 0.4)
+    y = drawn(T[classes], np.random.default_rng(seed + 1))[m:]
+    near = (P[m:] @ T)[np.arange(n), y]
+    return log_ps, np.eye(3)[classes[:m]], Weak(torch.from_numpy(y), torch.from_numpy(near), pairs), P
 
 
 START = torch.full((3, 3), 0.2) + 0.4 * torch.eye(3)
 
 
+@pytest.mark.parametrize("local", [0.0, 0.3, 0.6])
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("pairs", [None, torch.full((3, 3), 2.0)], ids=["alone", "pairs"])
-def test_em_climbs_the_joint_likelihood_to_its_top(monkeypatch, fixed, pairs):
-    log_ps, hits, y, _ = weak_and_trusted(20, 200)
+def test_em_climbs_the_joint_likelihood_to_its_top(monkeypatch, fixed, pairs, local):
+    log_ps, hits, weak, _ = weak_and_trusted(20, 200, pairs=pairs)
     known = np.full((3, 3), 1 / 3) + (0 if pairs is None else pairs.numpy())
-    first = fit_pool(log_ps[:, :20], hits)
+    first = Pool(np.array([0.0, 0.0, 1.0]), np.zeros(3))  # far off: all on the head that knows nothing
 
     def after(steps):
-        monkeypatch.setattr(safegain.evidence.pooling, "MOST_STEPS", steps)
-        pool, T = fit_through_channel(log_ps, hits, y, first, START, pairs, fixed=fixed)
+        pool, channel = fit_through_channel(
+            log_ps, hits, weak, first, Channel(START, local), fixed=fixed, most_steps=steps
+        )
         assert (pool.weights >= 0).all()
-        np.testing.assert_allclose(T.sum(dim=1), 1, atol=1e-5)
-        assert torch.equal(T, START) is fixed
-        return joint(log_ps, hits, y.numpy(), pool, T.double().numpy(), known)
+        np.testing.assert_allclose(channel.T.sum(dim=1), 1, atol=1e-5)
+        assert torch.equal(channel.T, START) is fixed
+        assert channel.local == local
+        return joint(log_ps, hits, weak, pool, (channel.T.double().numpy(), local), known)
 
     monkeypatch.setattr(safegain.evidence.pooling, "SETTLED", 0.0)
-    climbed = [joint(log_ps, hits, y.numpy(), first, START.double().numpy(), known)]
+    climbed = [joint(log_ps, hits, weak, first, (START.double().numpy(), local), known)]
     climbed += [after(steps) for steps in (1, 2, 4, 8, 300)]
     assert (np.diff(climbed) > -1e-3).all()
     assert climbed[-1] > climbed[0] + 1
 
     def minus(v):
         T = START.double().numpy() if fixed else np.exp(log_softmax(v[6:].reshape(3, 3), axis=1))
-        return -joint(log_ps, hits, y.numpy(), Pool(v[:3], v[3:6]), T, known)
+        return -joint(log_ps, hits, weak, Pool(v[:3], v[3:6]), (T, local), known)
 
     start = np.concatenate([first.weights, first.bias, START.double().log().numpy().ravel()])
     bounds = [(0, None)] * 3 + [(None, None)] * 12
     assert climbed[-1] == pytest.approx(-minimize(minus, start, method="L-BFGS-B", bounds=bounds).fun, abs=0.01)
 
 
+def test_the_matrix_counts_what_it_explains_by_hand():
+    """One step. A label that is frequent hereabouts says less of the matrix than one that is rare."""
+    log_ps = np.log(np.array([[[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]]))
+    weak = Weak(torch.tensor([1, 1]), torch.tensor([0.9, 0.1], dtype=torch.float64))
+    first, T = Pool(np.ones(1), np.zeros(2)), torch.tensor([[0.6, 0.4], [0.2, 0.8]])
+    _, channel = fit_through_channel(
+        log_ps, np.array([[1.0, 0.0]]), weak, first, Channel(T, 0.5), fixed=False, most_steps=1
+    )
+    # Likelihoods of label 1: 0.2 + 0.45 and 0.4 + 0.45 in the first row, 0.2 + 0.05 and 0.4 + 0.05 in the second;
+    # both classes were as likely, so a row's Q times the matrix's part is 0.2 and 0.4 over the sum of its likelihoods.
+    of_first, of_second = 0.2 / 1.5 + 0.2 / 0.7, 0.4 / 1.5 + 0.4 / 0.7
+    expected = [[0.5 / (1 + of_first), 1 - 0.5 / (1 + of_first)], [0.5 / (1 + of_second), 1 - 0.5 / (1 + of_second)]]
+    np.testing.assert_allclose(channel.T, expected, rtol=1e-5)
+
+
 def test_em_stops_where_it_settles(monkeypatch):
-    log_ps, hits, y, _ = weak_and_trusted(20, 200)
+    log_ps, hits, weak, _ = weak_and_trusted(20, 200)
     calls = []
-    monkeypatch.setattr(safegain.evidence.pooling, "MOST_STEPS", 500)
     monkeypatch.setattr(safegain.evidence.pooling, "fit_pool", lambda *a, **k: calls.append(1) or fit_pool(*a, **k))
-    pool, T = fit_through_channel(log_ps, hits, y, fit_pool(log_ps[:, :20], hits), START, None, fixed=False)
-    assert 1 < len(calls) < 500
-    calls.clear()
-    fit_through_channel(log_ps, hits, y, pool, T, None, fixed=False)
-    assert len(calls) <= 2
+
+    def steps(pool, channel):
+        calls.clear()
+        found = fit_through_channel(log_ps, hits, weak, pool, channel, fixed=False, most_steps=500)
+        return len(calls), found
+
+    n, found = steps(fit_pool(log_ps[:, :20], hits), Channel(START))
+    assert 1 < n < 500
+    assert steps(*found)[0] <= 2
 
 
 def test_weak_labels_help_where_trusted_rows_are_few():
@@ -165,21 +203,109 @@ def test_weak_labels_help_where_trusted_rows_are_few():
 
     gains = []
     for seed in range(10):
-        log_ps, hits, y, _ = weak_and_trusted(12, 1000, seed)
+        log_ps, hits, weak, _ = weak_and_trusted(12, 1000, seed)
         alone = fit_pool(log_ps[:, :12], hits)
-        channel = torch.from_numpy(pair_noise(3, 0.4)).float()
-        known, _ = fit_through_channel(log_ps, hits, y, alone, channel, None, fixed=True)
-        both, T = fit_through_channel(log_ps, hits, y, alone, START, None, fixed=False)
+        channel = Channel(torch.from_numpy(pair_noise(3, 0.4)).float())
+        known, _ = fit_through_channel(log_ps, hits, weak, alone, channel, fixed=True)
+        both, found = fit_through_channel(log_ps, hits, weak, alone, Channel(START), fixed=False)
         gains.append([loss(alone) - loss(known), loss(alone) - loss(both)])
-        np.testing.assert_allclose(T, channel, atol=0.2)
+        np.testing.assert_allclose(found.T, channel.T, atol=0.2)
     assert (np.mean(gains, axis=0) > 0.03).all()
     assert (np.array(gains) > 0).mean() > 0.8
 
 
-def test_a_label_of_pure_noise_says_nothing():
-    log_ps, hits, y, _ = weak_and_trusted(30, 100)
-    noise = torch.full((3, 3), 1 / 3)
+@pytest.mark.parametrize("noise", [Channel(torch.full((3, 3), 1 / 3)), Channel(START, 1.0)], ids=["matrix", "local"])
+def test_a_label_of_pure_noise_says_nothing(noise):
+    log_ps, hits, weak, _ = weak_and_trusted(30, 100)
     first = fit_pool(log_ps[:, :30], hits)
-    pool, T = fit_through_channel(log_ps, hits, y, first, noise, None, fixed=True)
-    assert T is noise
+    pool, channel = fit_through_channel(log_ps, hits, weak, first, noise, fixed=True)
+    assert channel is noise
     np.testing.assert_allclose(pool.weights, first.weights, atol=0.01)
+
+
+def heard(in_a_place, n_trusted, n_weak, seed):
+    """What `local_share` is given of strips, by two heads: labels of the nearest 5 and 30 weak rows, without the row's
+    own.
+    """
+    X, labels, true = strips(n_trusted + n_weak, in_a_place=in_a_place, seed=seed)
+    near_rows = NearestNeighbors(n_neighbors=31).fit(X[n_trusted:]).kneighbors(X)[1]
+    own = (np.arange(len(X)) >= n_trusted).astype(int)
+    votes = np.eye(3)[labels[n_trusted:][near_rows]]
+    said = [[row[first : first + size].mean(axis=0) for row, first in zip(votes, own, strict=True)] for size in (5, 30)]
+    log_ps, hits, y = np.log(np.array(said) + 0.03), smoothed(np.eye(3)[true[:n_trusted]]), labels[n_trusted:]
+    of_weak = log_ps[:, n_trusted:]
+    near = np.exp(fit_pool(of_weak, np.eye(3)[y])(of_weak))[np.arange(n_weak), y]
+    p = torch.from_numpy(fit_pool(log_ps[:, :n_trusted], hits)(of_weak)).exp().float()
+    weak = Weak(torch.from_numpy(y), torch.from_numpy(near))
+    return log_ps, hits, weak, most_likely_transition(p, weak.y)
+
+
+def shares(in_a_place, n_trusted, n_weak=600):
+    """Of ten simulations."""
+    found = [(heard(in_a_place, n_trusted, n_weak, seed), np.random.RandomState(seed)) for seed in range(10)]
+    return [local_share(*said, random) for said, random in found]
+
+
+def test_flips_that_do_not_depend_on_the_place_have_no_large_local_share():
+    assert shares(False, 100).count(MANY) <= 1
+
+
+def test_flips_of_one_place_have_a_local_share():
+    found = shares(True, 200)
+    assert found.count(NONE) <= 1
+    assert found.count(MANY) >= 5
+
+
+@pytest.mark.parametrize(
+    ("none", "many", "share"),
+    [(0.6, 3.0, NONE), (0.4, 3.0, MANY), (0.4, 2.1, MANY), (0.4, 1.9, SOME), (-3.0, -3.0, SOME)],
+)
+def test_the_rule_of_the_local_share(monkeypatch, none, many, share):
+    """Made-up gains over the middle share, in standard errors. No row judges a pool that it was fitted to."""
+    m, n = 20, FEW_ROWS + 5
+    sign, number = np.tile([-1.0, 1.0], (m + n + 1) // 2)[: m + n], np.arange(m + n)
+    log_ps = np.stack([sign, number], axis=1)[None]
+    weak = Weak(torch.zeros(n, dtype=torch.int64), torch.ones(n, dtype=torch.float64))
+    means, judged = {NONE: none / m**0.5, MANY: many / m**0.5}, []
+
+    def made_up(log_ps, hits, weak, pool, channel, *, fixed, most_steps):
+        fitted = log_ps[0, : len(hits), 1]
+        assert (log_ps[0, len(hits) :, 1] == np.arange(m, m + FEW_ROWS)).all()
+        assert (len(hits), len(weak.y), len(weak.near), fixed, most_steps) == (
+            m // 2,
+            FEW_ROWS,
+            FEW_ROWS,
+            False,
+            FEW_STEPS,
+        )
+
+        def loss_of(log_ps):
+            sign, number = log_ps[0].T
+            assert not np.isin(number, fitted).any()
+            judged.append(number)
+            gain = means[channel.local] + sign if channel.local in means else 0 * sign
+            return np.stack([gain - 5, np.full_like(gain, np.nan)], axis=1)
+
+        return loss_of, channel
+
+    monkeypatch.setattr(safegain.evidence.pooling, "fit_through_channel", made_up)
+    found = local_share(log_ps, np.tile([1.0, 0.0], (m, 1)), weak, torch.eye(2), np.random.RandomState(0))
+    assert found == share
+    for halves in zip(judged[::2], judged[1::2], strict=True):
+        assert (np.sort(np.concatenate(halves)) == np.arange(m)).all()
+
+
+def test_a_local_share_needs_trusted_rows_and_weak_ones():
+    log_ps, hits, weak, T = heard(True, 200, 600, 0)
+
+    def share(m, n):
+        rows, random = np.concatenate([np.arange(m), 200 + np.arange(n)]), np.random.RandomState(0)
+        return local_share(log_ps[:, rows], hits[:m], weak[np.arange(n)], T, random)
+
+    assert share(200, 600) > 0
+    assert share(3, 600) == share(200, 0) == 0
+
+
+def test_smoothed_by_one_row_in_all():
+    found = smoothed(np.eye(2)[[0, 1, 1]])
+    np.testing.assert_allclose(found, [[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]])

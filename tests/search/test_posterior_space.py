@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from safegain.evidence.channel import posterior
+from safegain.evidence.channel import Channel, Evidence, posterior
 from safegain.search.posterior_space import Posterior
 from tests.search.samples import made
 
@@ -68,7 +68,7 @@ def test_competitors_are_points():
     raw = at(mix=60.0)
     np.testing.assert_allclose(raw.Q, given, atol=1e-12)
     np.testing.assert_allclose(raw.w, 1, atol=1e-12)
-    q = posterior(own.log_p, own.transition, own.y)  # a transition matrix
+    q = posterior(own.log_p, own.transition.T[own.y])  # a transition matrix
     np.testing.assert_allclose(at().Q, q, atol=1e-12)
     flat = torch.zeros(3, 3, dtype=torch.float64)
     np.testing.assert_allclose(at(mix=0.0, log_T=flat).Q, (given + p) / 2, atol=1e-12)  # REED
@@ -82,3 +82,15 @@ def test_competitors_are_points():
     start = own.point(own.start())
     np.testing.assert_allclose(start.Q, q, atol=0.02)
     assert float(start.w.min()) > 0.98
+
+
+def test_it_is_made_of_the_evidence_of_the_first_rows():
+    """Its unknowns have one matrix for all rows, in the precision of the model."""
+    own = space()
+    T, near = own.transition.float(), torch.full((20,), 0.5, dtype=torch.float64)
+    evidence = Evidence(own.log_p.float(), Channel(T, 0.3), near, own.log_p.exp().float(), 0.1)
+    found = Posterior.of(evidence, own.y[:15], torch.float64, eps1=2.0, eps2=0.5)
+    assert torch.equal(found.log_p, own.log_p.float()[:15].double())
+    assert torch.equal(found.transition, T.double())
+    assert torch.equal(found.y, own.y[:15])
+    assert (found.eps1, found.eps2) == (2.0, 0.5)

@@ -1,4 +1,11 @@
-"""How labels go wrong, and what is then known of each row's class."""
+"""How labels go wrong, and what is then known of each row's class.
+
+    P(label l | class j, row) = (1 - local) T[j, l] + local r_l(row)
+
+T is the same for all rows. r are the labels of rows hereabouts, whatever the class: with that share a label tells
+nothing of its own row that its neighbours do not. Where people or rules err in some places and not in others, T alone
+takes the wrong labels of such a place for right ones.
+"""
 
 from dataclasses import dataclass
 
@@ -9,26 +16,38 @@ EM_STEPS = 50
 
 
 @dataclass(frozen=True)
+class Channel:
+    T: Tensor  # (k, k)
+    local: float = 0.0
+
+    def likelihood(self, y: Tensor, near: Tensor) -> Tensor:
+        """Of each row's label, for every class; `near` is r of that label, and -1 no label  # (n, k)"""
+        known = (1 - self.local) * self.T.to(near.dtype).T[y.clamp(min=0)] + (self.local * near)[:, None]
+        return torch.where(y[:, None] >= 0, known, 1.0)
+
+
+@dataclass(frozen=True)
 class Evidence:
     log_p: Tensor  # (n, k) of each class given the row, by the other rows
-    transition: Tensor  # (k, k)
+    channel: Channel
+    near: Tensor  # (n,) how frequent each row's label is hereabouts
     Q: Tensor  # (n, k) of each class given the row and its label; one-hot for trusted rows
     loss: float  # log-loss of p on the calibrating rows
 
     @property
     def tensors(self) -> dict[str, Tensor]:
-        loss = torch.tensor(self.loss, dtype=torch.float64)
-        return {"log_p": self.log_p, "transition": self.transition, "Q": self.Q, "loss": loss}
+        facts = torch.tensor([self.channel.local, self.loss], dtype=torch.float64)
+        return {"log_p": self.log_p, "transition": self.channel.T, "near": self.near, "Q": self.Q, "facts": facts}
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor]) -> "Evidence":
-        return cls(tensors["log_p"], tensors["transition"], tensors["Q"], float(tensors["loss"]))
+        local, loss = tensors["facts"].tolist()
+        return cls(tensors["log_p"], Channel(tensors["transition"], local), tensors["near"], tensors["Q"], loss)
 
 
-def posterior(log_p: Tensor, transition: Tensor, y: Tensor) -> Tensor:
-    """P(class | row, label)  ~  p_j T[j, y]; p itself for a row without a label  # (n, k)"""
-    by_label = transition.log().T[y.clamp(min=0)]
-    return torch.softmax(log_p + torch.where(y[:, None] >= 0, by_label, 0.0), dim=1)
+def posterior(log_p: Tensor, likelihood: Tensor) -> Tensor:
+    """P(class | row, label), from that of the row and the label's likelihood for every class  # (n, k)"""
+    return torch.softmax(log_p + likelihood.log(), dim=1)
 
 
 def most_likely_transition(p: Tensor, y: Tensor, pairs: Tensor | None = None) -> Tensor:

@@ -1,13 +1,12 @@
-"""What predicts each row without its own label: kernel ridge regression left out one by one, forests out of bag.
+"""What predicts each row without its own label: a kernel leaving it out, forests out of bag, boosting by halves.
 
 A head regresses on the classes as they are believed to be, in every round anew, and gives scores in several settings;
 trusted rows that were no targets choose between them.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor
 
 from safegain.data.inputs import Rows, fit_inputs
+from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import (
     MOST_LANDMARKS,
@@ -32,20 +32,15 @@ LEAVES = ((3, 10), (1, 3))  # rows of a leaf in the first round, on noisy labels
 N_LEAVES = 2
 LEAST_LANDMARKS = 500
 MOST_TREES, LEAST_TREES, TREE_ROWS = 100, 40, 1_500_000  # trees times rows
+HEAD_STEPS = 100  # of boosting
 SMOOTHING = 0.01  # of a forest's probabilities before their logarithm
 SEEN = 0.632  # of the trees have seen a row that they were grown on
 
 
-@dataclass(frozen=True)
-class Setting:
-    scores: np.ndarray  # (n, k) of the fitted rows, each without its own label
-    elsewhere: Callable[[Rows], np.ndarray]  # scores of other rows
-
-
 class Head(ABC):
     @abstractmethod
-    def settings(self, Q: np.ndarray, number: int) -> Iterator[Setting]:
-        """Regressed on Q, in the round of that number."""
+    def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
+        """Of all rows, each without its own label, regressed on Q in the round of that number  # (n, k) each"""
 
 
 class KernelHead(Head):
@@ -66,16 +61,12 @@ class KernelHead(Head):
         kernel = Kernel.of(rows[landmarks], width)
         self.ridge: Ridge = (KernelRidgeInBlocks if many_rows(n) else KernelRidge)(kernel, rows, targets)
 
-    def settings(self, Q: np.ndarray, number: int) -> Iterator[Setting]:
+    def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
         Y = torch.from_numpy(Q)
         Y = Y - Y[self.ridge.fitted].mean(dim=0)
         moment = self.ridge.moment(Y)
         for penalty in PENALTIES:
-            scores = self.ridge.leave_one_out(Y, moment, penalty)
-            yield Setting(scores.numpy(), partial(self._elsewhere, moment, penalty))
-
-    def _elsewhere(self, moment: Tensor, penalty: float, X: Rows) -> np.ndarray:
-        return (self.ridge.kernel.to_landmarks(self._rows(X)) @ self.ridge.of_landmarks(moment, penalty)).numpy()
+            yield self.ridge.leave_one_out(Y, moment, penalty).numpy()
 
     def _rows(self, X: Rows) -> Rows:
         """In which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""
@@ -89,7 +80,7 @@ class ForestHead(Head):
         self.weight = targets.numpy().astype(np.float64)
         self.n_trees = int(np.clip(TREE_ROWS / len(X), LEAST_TREES, MOST_TREES))
 
-    def settings(self, Q: np.ndarray, number: int) -> Iterator[Setting]:
+    def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
         leaf = LEAVES[min(number, len(LEAVES) - 1)][self.place]
         target = Target(Q, np.arange(Q.shape[1]), self.weight)
         forest = Forest(n_trees=self.n_trees, min_samples_leaf=leaf, bootstrap=True)
@@ -99,8 +90,29 @@ class ForestHead(Head):
         drawn = np.random.default_rng([self.seed, number]).random((self.n_trees, len(others))) < SEEN
         counts = leaves.counts.copy()
         counts[:, others] = drawn
-        scores = _logarithm(replace(leaves, counts=counts).out_of_bag(target))
-        yield Setting(scores, lambda rows: _logarithm(leaves.forest(target).outputs(_flat(rows))))
+        yield _logarithm(replace(leaves, counts=counts).out_of_bag(target))
+
+
+class BoostingHead(Head):
+    """Each half of the targets is predicted by what the other half has taught, and all other rows by both."""
+
+    def __init__(self, X: np.ndarray, targets: Tensor, random: np.random.RandomState) -> None:
+        self.X, self.seed = _flat(X), random.randint(2**31)
+        order = random.permutation(np.flatnonzero(targets))
+        self.halves = [np.sort(order[::2]), np.sort(order[1::2])]
+
+    def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
+        classes = np.arange(Q.shape[1])
+        models = [
+            Boosting(max_iter=HEAD_STEPS).train(self.X[half], Target(Q[half], classes), self.seed)
+            for half in self.halves
+        ]
+        found = np.empty(Q.shape, dtype=np.float32)
+        others = np.setdiff1d(np.arange(len(Q)), np.concatenate(self.halves))
+        found[others] = np.mean([_logarithm(model.outputs(self.X[others])) for model in models], axis=0)
+        for half, model in zip(self.halves, models[::-1], strict=True):
+            found[half] = _logarithm(model.outputs(self.X[half]))
+        yield found
 
 
 def _logarithm(P: np.ndarray) -> np.ndarray:

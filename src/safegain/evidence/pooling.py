@@ -5,7 +5,8 @@ sum_i log sum_j p_ij T[j, y_i] joins that of the trusted rows. With few trusted 
 how sure the heads may be; docs/decisions/0018 has the measurements.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import torch
@@ -13,10 +14,27 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 from torch import Tensor
 
-from safegain.evidence.channel import posterior
+from safegain.evidence.channel import Channel, posterior
 
 MOST_STEPS = 15  # of EM
+# Shares of labels that come from hereabouts, in a channel. The middle one costs little where there are none such, and
+# gains a lot where there are: trusted rows say whether it is less, already where they seem to, or more, beyond chance.
+NONE, SOME, MANY = 0.0, 0.3, 0.6
+SEEMS, BEYOND = 0.5, 2.0  # standard errors
+FEW_STEPS, FEW_ROWS = 10, 2000  # of EM, and weak rows, where such a share is chosen
 SETTLED = 1e-3
+
+
+@dataclass(frozen=True)
+class Weak:
+    """What the weak rows say."""
+
+    y: Tensor  # (n,) labels
+    near: Tensor  # (n,) how frequent each label is hereabouts, in double precision
+    pairs: Tensor | None = None  # (k, k) trusted rows by class and label, where both are known
+
+    def __getitem__(self, rows: np.ndarray) -> "Weak":
+        return replace(self, y=self.y[rows], near=self.near[rows])
 
 
 @dataclass(frozen=True)
@@ -50,23 +68,70 @@ def fit_pool(log_ps: np.ndarray, wanted: np.ndarray, start: Pool | None = None) 
 
 
 def fit_through_channel(
-    log_ps: np.ndarray, hits: np.ndarray, y: Tensor, pool: Pool, channel: Tensor, pairs: Tensor | None, *, fixed: bool
-) -> tuple[Pool, Tensor]:
-    """The pool, and unless it is fixed the channel, that are most likely for trusted rows and weak labels together.
+    log_ps: np.ndarray,
+    hits: np.ndarray,
+    weak: Weak,
+    pool: Pool,
+    channel: Channel,
+    *,
+    fixed: bool,
+    most_steps: int = MOST_STEPS,
+) -> tuple[Pool, Channel]:
+    """The pool, and unless it is fixed the matrix, that are most likely for trusted rows and weak labels together.
 
-    The first rows are the trusted ones, of which `hits` are the classes as distributions; `y` are the labels of the
-    others. EM: what the labels say of the weak rows' classes, then the best pool and channel for that.
+    The first rows are the trusted ones, of which `hits` are the classes as distributions; the others are the weak ones.
+    EM: what the labels say of the weak rows' classes, then the best pool and matrix for that.
     """
     m, k = len(hits), hits.shape[1]
-    known = 1 / k if pairs is None else pairs + 1 / k
-    for _ in range(MOST_STEPS):
+    for _ in range(most_steps):
         log_p = torch.from_numpy(pool(log_ps[:, m:]))
-        Q = posterior(log_p, channel.double(), y)
+        likelihood = channel.likelihood(weak.y, weak.near)
+        Q = posterior(log_p, likelihood)
         if not fixed:
-            counts = torch.zeros(k, k, dtype=Q.dtype).index_add_(0, y, Q).T + known
-            channel = (counts / counts.sum(dim=1, keepdim=True)).float()
+            by_matrix = Q * (1 - channel.local * weak.near[:, None] / likelihood)  # not by the labels hereabouts
+            counts = torch.zeros(k, k, dtype=Q.dtype).index_add_(0, weak.y, by_matrix).T
+            counts += 1 / k if weak.pairs is None else weak.pairs + 1 / k
+            channel = replace(channel, T=(counts / counts.sum(dim=1, keepdim=True)).float())
         before, pool = pool, fit_pool(log_ps, np.concatenate([hits, Q.numpy()]), start=pool)
         moved = max(np.abs(pool.weights - before.weights).max(), np.abs(pool.bias - before.bias).max())
         if moved < SETTLED:
             break
     return pool, channel
+
+
+def local_share(log_ps: np.ndarray, hits: np.ndarray, weak: Weak, T: Tensor, random: np.random.RandomState) -> float:
+    """How much of a label is that of rows hereabouts, by trusted rows.
+
+    Each half of them judges a pool that was fitted to the other half and to the weak rows.
+    """
+    y, m, order = hits.argmax(axis=1), len(hits), random.permutation(len(hits))
+    if m < 4 or not len(weak.y):
+        return NONE
+    halves, some = (order[::2], order[1::2]), np.arange(min(len(weak.y), FEW_ROWS))
+
+    @cache
+    def losses(local: float) -> np.ndarray:
+        found = np.empty(m)
+        for known, judged in (halves, halves[::-1]):
+            rows = np.concatenate([known, m + some])
+            start = fit_pool(log_ps[:, known], hits[known])
+            pool, _ = fit_through_channel(
+                log_ps[:, rows], hits[known], weak[some], start, Channel(T, local), fixed=False, most_steps=FEW_STEPS
+            )
+            found[judged] = -pool(log_ps[:, judged])[np.arange(len(judged)), y[judged]]
+        return found
+
+    def gain(share: float, other: float) -> float:
+        """In standard errors."""
+        gains = losses(other) - losses(share)
+        return float(gains.mean() / (gains.std() / m**0.5 + 1e-12))
+
+    if gain(NONE, SOME) > SEEMS:
+        return NONE
+    return MANY if gain(MANY, SOME) > BEYOND else SOME
+
+
+def smoothed(hits: np.ndarray) -> np.ndarray:
+    """By one row in all, so that few rows that are all right do not make the others certain  # (m, k)"""
+    n, k = hits.shape
+    return (1 - 1 / (n + 2)) * hits + 1 / (n + 2) / k

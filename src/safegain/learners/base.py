@@ -31,6 +31,8 @@ class Learner(Settings, ABC):
     standardises: ClassVar[bool] = True  # numbers are brought to mean 0 and standard deviation 1 for it
     gives_probabilities: bool = True  # of a classifier
     takes_weight: bool = True  # row weights, in training
+    scales: ClassVar[bool] = False  # gains from a million rows, in a time that people wait
+    is_head: ClassVar[bool] = False  # finds the evidence of many rows, and learns nothing from itself
 
     @abstractmethod
     def check_task(self, *, classifies: bool) -> None:

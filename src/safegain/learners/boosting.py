@@ -1,7 +1,7 @@
 """Gradient boosting on soft labels or numbers, by scikit-learn's histograms; why these: docs/decisions/0017.
 
 A row counts once for each of its likely classes, with its weight times their shares: the loss is then the
-cross-entropy to its distribution. A tenth of the rows says when to stop.
+cross-entropy to its distribution. Many rows draw a class each. A tenth of the rows says when to stop.
 """
 
 import warnings
@@ -20,6 +20,7 @@ from safegain.learners.trees import tree_rows
 
 LOSSES = {"squared": "squared_error", "absolute": "absolute_error"}
 ENOUGH = 200  # rows of which a tenth says when to stop; fewer are all trained on
+MANY = 100_000  # rows of which each draws one of its classes: twice as many would take twice the time
 FEW_STEPS = 50  # where nothing says when to stop
 
 
@@ -49,6 +50,8 @@ class Boosting(Family):
     categorical: tuple[int, ...] = ()
 
     takes_gaps: ClassVar[bool] = True
+    scales: ClassVar[bool] = True
+    is_head: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, least in (("max_iter", 1), ("max_leaf_nodes", 2), ("min_samples_leaf", 1), ("patience", 1)):
@@ -69,7 +72,8 @@ class Boosting(Family):
         categories = Categories.of(X, self.categorical)
         rows = random.permutation(np.flatnonzero(target.weights > 0))
         n_stop = len(rows) // 10 if len(rows) >= ENOUGH else 0
-        trained, stopping = _weighted(np.sort(rows[n_stop:]), target), _weighted(np.sort(rows[:n_stop]), target)
+        parts = (np.sort(rows[n_stop:]), np.sort(rows[:n_stop]))
+        trained, stopping = (_weighted(part, target, random) for part in parts)
         if target.classes is not None and len(present := np.unique(trained[1])) == 1:
             return _constant(int(present[0]), X.shape[1], target.classes, categories)
         if target.classes is not None:  # a class that training rows lack cannot be scored
@@ -108,10 +112,14 @@ class Boosting(Family):
         )
 
 
-def _weighted(rows: np.ndarray, target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row numbers, labels and weights; a row of several likely classes occurs once for each."""
+def _weighted(
+    rows: np.ndarray, target: Target, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row numbers, labels and weights; a row of several likely classes occurs once for each, or draws one of them."""
     if target.classes is None:
         return rows, target.values[rows], target.weights[rows]
+    if len(rows) > MANY:
+        return rows, target.taken(rows).drawn(random), target.weights[rows]
     Q = np.asarray(target.values[rows], dtype=np.float64)
     made = from_distributions(rows, Q, np.arange(len(target.classes)), weighted=True)
     assert made.weights is not None

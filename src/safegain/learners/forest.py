@@ -143,7 +143,7 @@ class _Growth:
             max_features=_max_features(forest, classes is not None),
             random_state=int(random.integers(2**31)),
         )
-        labels = part.values if classes is None else _labels_drawn(part.values, random)
+        labels = part.values if classes is None else part.drawn(random)
         if classes is not None and not by_class:
             labels = np.eye(len(classes))[labels]
         # Of a small tree, checks of what was checked before would be most of the time.
@@ -167,9 +167,3 @@ def _max_features(forest: Forest, classifies: bool) -> str | float:
     if forest.max_features != "auto":
         return forest.max_features
     return "sqrt" if classifies else (1.0 if forest.random_splits else 1 / 3)
-
-
-def _labels_drawn(Q: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """A class number for each row, drawn from its distribution."""
-    upto = Q.cumsum(axis=1, dtype=np.float64)
-    return (upto <= random.random(len(Q))[:, None] * upto[:, -1:]).sum(axis=1)

@@ -1,6 +1,6 @@
 """The two-layer network as a learner: trained by the recipe, or by a solver that a search can walk back over."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from safegain.bilevel.models import TwoLayer
 from safegain.bilevel.settling import SOLVERS, is_solver
@@ -9,7 +9,7 @@ from safegain.data.inputs import fit_inputs
 from safegain.data.parts import Parts
 from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
-from safegain.learners.recipe import GAIN, N_HIDDEN, RECIPE, Recipe
+from safegain.learners.recipe import GAIN, N_HIDDEN, Recipe, recipe_for
 from safegain.learners.target import Target
 from safegain.learners.trained import TrainedModel
 from safegain.learners.training import bare_parts, train_by_recipe, train_by_solver
@@ -42,6 +42,8 @@ class Network(Differentiable):
     alpha: float | None = None
     scaling: str = "auto"
 
+    scales: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         check(self, "n_hidden", "be a whole number of at least 1", self.n_hidden is None or is_whole(self.n_hidden))
         check(self, "recipe", "be a Recipe", self.recipe is None or isinstance(self.recipe, Recipe))
@@ -57,7 +59,7 @@ class Network(Differentiable):
             return train_by_solver(self, X, target, seed)
         self.check_contest()
         setup = self.setup(bare_parts(X, target), by_recipe=True)
-        return train_by_recipe(setup, X, target, self.recipe or RECIPE, seed)
+        return train_by_recipe(setup, X, target, self.recipe or recipe_for(len(target)), seed)
 
     def check_contest(self) -> None:
         if self.solver is None and self.alpha is not None:
@@ -67,7 +69,7 @@ class Network(Differentiable):
             )
 
     def cost(self, n: int, d: int, k: int) -> float:
-        recipe = self.recipe or RECIPE
+        recipe = self.recipe or recipe_for(n)
         return recipe.n_steps * recipe.batch_size * (self.n_hidden or N_HIDDEN) * (d + k + 20) * 4e-10
 
     def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:

@@ -7,7 +7,7 @@ with few rows are not undertrained), and the best of twenty looks at the held-ou
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -49,6 +49,17 @@ class Recipe(Settings):
 
 
 RECIPE = Recipe()  # the one that everybody gets who names none
+FEW = 20_000  # rows of which the recipe is that one
+EPOCHS, MOST_STEPS, LARGE_BATCH = 20, 8000, 512  # of more rows
+
+
+def recipe_for(n: int) -> Recipe:
+    """Of many rows each is seen a few times, so that nothing need be dropped; decay is the same over all steps."""
+    if n <= FEW:
+        return RECIPE
+    n_steps = min(EPOCHS * n // LARGE_BATCH, MOST_STEPS)
+    decay = RECIPE.weight_decay * RECIPE.n_steps / n_steps
+    return replace(RECIPE, dropout=0.0, n_steps=n_steps, batch_size=LARGE_BATCH, weight_decay=decay)
 
 
 class DropoutNetwork(Module):

@@ -37,6 +37,11 @@ class Target:
     def weights(self) -> np.ndarray:
         return np.ones(len(self)) if self.weight is None else np.asarray(self.weight, dtype=np.float64)
 
+    def drawn(self, random: np.random.Generator) -> np.ndarray:
+        """A class number for each row, by chance from its distribution  # (n,)"""
+        upto = self.values.cumsum(axis=1, dtype=np.float64)
+        return (upto <= random.random(len(upto))[:, None] * upto[:, -1:]).sum(axis=1)
+
     def taken(self, rows: np.ndarray) -> "Target":
         return Target(self.values[rows], self.classes, None if self.weight is None else self.weight[rows])
 

@@ -5,7 +5,8 @@
                 and every learner on the evidence's labels
     screening   on a part of the rows: a few go on
     contest     on rows that none has used: log-loss ranks (jury.py), and at most three are mixed
-    last        evidence, the chosen learners and the reference once more, with the rows of the contest
+    last        evidence, the chosen learners and the reference once more, with the rows of the contest; of many
+                rows these are next to nothing, and the models of the contest are handed over
 
 A run that goes on finds its evidence again, and trains once more.
 """
@@ -23,8 +24,9 @@ from safegain.data.checkpoint import Kept
 from safegain.data.labels import one_hot
 from safegain.data.stages import Stages
 from safegain.evidence.channel import Evidence
-from safegain.evidence.pooled import find_evidence
+from safegain.evidence.pooled import MANY, find_evidence
 from safegain.learners.mixture import TrainedMixture, logits_of
+from safegain.learners.several import Several
 from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import numbers, numbers_of_any
 from safegain.search.candidates import Candidate, candidates
@@ -35,9 +37,10 @@ from safegain.search.judges import contest_judges
 from safegain.search.jury import Jury
 from safegain.search.material import Material
 from safegain.search.mixing import Mix, mixed
-from safegain.search.outcome import Choice, Comparison, Outcome, Standing
+from safegain.search.outcome import Choice, Comparison, Outcome
 from safegain.search.problem import Problem
-from safegain.search.references import BEST, NEW, REFERENCES, SAFE_CHOICE
+from safegain.search.references import BEST, REFERENCES, SAFE_CHOICE
+from safegain.search.standings import comparison, leaderboard
 
 SCREENED = 1500  # rows that all candidates are tried on, where there are more
 FINALISTS, LEAST_REFERENCES = 6, 2  # that go on
@@ -59,7 +62,8 @@ class _Road:
         self.y = self.material.y[self.judged]
         self.weight = self._judges_weight()
         self.seed = problem.random.randint(2**31)
-        self.entries = [Entry(each) for each in candidates([problem.learner], self._rivals())]
+        self.many = len(self.material.y) > MANY
+        self.entries = self._entries()
         self.stages = Stages(0, problem.random, torch.Generator(), problem.checkpoint, problem.watch)
 
     def outcome(self) -> Outcome:
@@ -75,7 +79,7 @@ class _Road:
         for entry in self.entries:
             self._enter(entry, evidences)
         jury = self._jury(self.folds, evidences)
-        del evidences  # of many rows and classes, they are a lot
+        evidences = evidences if self.many else []  # of many classes, they are a lot
         found = [entry.P for entry in self.entries]
         mix = mixed(found, jury)
         if jury.contradicts(mix.P, mixed(found, jury.alone).P):
@@ -89,9 +93,27 @@ class _Road:
             new = self._mixtures(mix.members, mix.weights, mix.sharpness)
             losses = zip(upper.names, upper.losses(old).tolist(), upper.losses(new).tolist(), strict=True)
             margins = [SetMargin.between(*each) for each in losses]
-        return self._concluded(kept, mix, scores, margins)
+        members, Q = self._last({kept, *mix.members}, evidences)
+        return self._concluded(kept, mix, scores, margins, members, Q)
 
-    def _concluded(self, kept: int, mix: Mix, scores: list[Score], margins: list[SetMargin]) -> Outcome:
+    def _last(self, numbers: set[int], evidences: Sequence[Evidence]) -> tuple[dict[int, Any], Tensor]:
+        """The models to hand over, and what is known of the weak rows' classes."""
+        if self.many:
+            return {number: self.entries[number].models[0] for number in numbers}, evidences[0].Q
+        fold = last_fold(self.material.rows)
+        Q = self._evidence("last-evidence", fold).Q
+        self.stages.begin("last training")
+        return {number: self._trained(self.entries[number].candidate, fold, Q) for number in numbers}, Q
+
+    def _concluded(
+        self,
+        kept: int,
+        mix: Mix,
+        scores: list[Score],
+        margins: list[SetMargin],
+        members: dict[int, Any],
+        Q: Tensor,
+    ) -> Outcome:
         old, new, reference = scores[kept], self._score(mix.P), self.entries[kept].candidate
         told = (
             f"{self.measure} {new.loss:.4g} against {old.loss:.4g} and {new.mistakes} against {old.mistakes} mistakes "
@@ -102,12 +124,6 @@ class _Road:
             reason = "nothing was better on trusted rows that the search did not use"
         elif reason is None and not old.gives_way_to(new):
             reason = f"the new model was not better ({told})"
-        fold = last_fold(self.material.rows)
-        evidence = self._evidence("last-evidence", fold)
-        self.stages.begin("last training")
-        members = {
-            number: self._trained(self.entries[number].candidate, fold, evidence.Q) for number in {kept, *mix.members}
-        }
         sets = (SetMargin.between("held-out rows", old.loss, new.loss), *margins)
         given = self._as_given(members[kept])
         if reason is None:
@@ -117,23 +133,33 @@ class _Road:
                 self.material.classes,
                 mix.sharpness,
             )
-            Q = self.material.rows.of_weak(evidence.Q)
+            Q = self.material.rows.of_weak(Q)
             best = Choice(model, torch.ones(len(Q)), Q)
             claim = better(new.loss, old.loss, reference.labels, reference.learner_name)
             report = SafenessReport(False, 1, sets, safe(f"{claim}, with {told}"))
         else:
             best, report = given, SafenessReport(False, None, sets, "")
             report = report.fallen_back(fell_back(reason, reference.labels, learner=reference.learner_name))
+        rows = self.material.rows
+        among = (self.judged if rows.order is None else rows.order[self.judged]) - int(rows.weak.sum())
         return Outcome(
             best,
             given,
             reference.labels,
             {reference.labels: members[kept]},
             report,
-            self._comparison(scores, new),
-            leaderboard=self._leaderboard(scores, mix),
+            comparison(self.entries, scores, new, among),
+            leaderboard=leaderboard(self.entries, scores, mix),
             n_iter=len(self.entries),
         )
+
+    def _entries(self) -> list[Entry]:
+        """Of many rows, learners that gain from all of them; corrected labels come from boosting, and teach others."""
+        found = candidates([self.problem.learner], self._rivals())
+        if self.many and isinstance(self.problem.learner, Several):
+            able = [each for each in found if each.learner.scales and (each.is_reference or not each.learner.is_head)]
+            found = able if {each.is_reference for each in able} == {True, False} else found
+        return [Entry(each) for each in found]
 
     def _rivals(self) -> tuple[str, ...]:
         """Trusted rows that lack classes also lack them where models are compared: who never says these would win."""
@@ -209,13 +235,14 @@ class _Road:
         """The rows that these folds judge: trusted ones, then weak ones."""
         judged = numbers_of_any([fold.judged for fold in folds])
         witnesses = numbers_of_any([fold.witnesses for fold in folds])
-        of_labels = torch.empty(len(witnesses), self.material.k)
+        of_labels = torch.empty(len(witnesses), self.material.k, dtype=torch.float64)
         for fold, evidence in zip(folds, evidences, strict=True):
             own = fold.witnesses[witnesses]
-            of_labels[own] = evidence.transition.T[self.material.y[witnesses[own]]]
+            rows = witnesses[own]
+            of_labels[own] = evidence.channel.likelihood(self.material.y[rows], evidence.near[rows])
         weight = None if self.weight is None else self.weight[torch.isin(self.judged, judged).numpy()]
-        hits = one_hot(self.material.y[judged], self.material.k, torch.float32)
-        return Jury(torch.cat([hits, of_labels]).double().numpy(), len(judged), weight)
+        hits = one_hot(self.material.y[judged], self.material.k, torch.float64)
+        return Jury(torch.cat([hits, of_labels]).numpy(), len(judged), weight)
 
     def _trained(self, candidate: Candidate, fold: Fold, Q: Tensor, part: np.ndarray | None = None) -> Any:
         """On these rows of `part`, or on all that the candidate takes."""
@@ -246,34 +273,6 @@ class _Road:
                 for fold in range(len(self.folds))
             ]
         )
-
-    def _comparison(self, scores: list[Score], new: Score) -> Comparison:
-        """The best reference of each kind, and the new model."""
-        best: dict[str, Score] = {}
-        for entry, score in sorted(zip(self.entries, scores, strict=True), key=lambda pair: pair[1].loss):
-            if entry.candidate.is_reference:
-                best.setdefault(entry.candidate.labels, score)
-        best = {name: best[name] for name in REFERENCES if name in best} | {NEW: new}
-        rows = self.material.rows
-        among = self.judged if rows.order is None else rows.order[self.judged]
-        losses = {name: score.losses for name, score in best.items()}
-        wrong = {name: score.wrong for name, score in best.items()}
-        return Comparison(among - int(rows.weak.sum()), losses, wrong)
-
-    def _leaderboard(self, scores: list[Score], mix: Mix) -> list[Standing]:
-        share = dict(zip(mix.members, mix.weights, strict=True))
-        found = [
-            Standing(
-                entry.candidate.learner_name,
-                entry.candidate.labels,
-                score.loss,
-                score.mistakes,
-                share.get(number, 0.0),
-                entry.seconds,
-            )
-            for number, (entry, score) in enumerate(zip(self.entries, scores, strict=True))
-        ]
-        return sorted(found, key=lambda standing: standing.loss)
 
     def _uncompared(self) -> Outcome:
         labels = SAFE_CHOICE if self.problem.reference == BEST else self.problem.reference

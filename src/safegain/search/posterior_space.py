@@ -32,7 +32,7 @@ class Posterior(SearchSpace):
     @classmethod
     def of(cls, evidence: Evidence, y: Tensor, dtype: torch.dtype, *, eps1: float, eps2: float) -> "Posterior":
         """The first rows of the evidence are those of y."""
-        return cls(evidence.log_p[: len(y)].to(dtype), evidence.transition.to(dtype), y, eps1, eps2)
+        return cls(evidence.log_p[: len(y)].to(dtype), evidence.channel.T.to(dtype), y, eps1, eps2)
 
     def start(self) -> Parameters:
         return torch.tensor(START, dtype=self.log_p.dtype), self.transition.log()
