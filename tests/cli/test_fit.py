@@ -236,9 +236,9 @@ def test_what_was_learned_is_kept_until_it_is_written_down(cars, tmp_path, monke
     with monkeypatch.context() as patch:
         patch.setattr("safegain.jobs.fitting.write_run", full)
         assert fitted_here(cars, tmp_path / "out").exit_code == 2
-    assert (tmp_path / "out" / "checkpoint" / "stage-last-refit.safetensors").exists()
+    assert (tmp_path / "out" / "checkpoint" / "stage-last-evidence.safetensors").exists()
     with monkeypatch.context() as patch:
-        patch.setattr("safegain.search.trainers.train", full)  # nothing is left to be trained
+        patch.setattr("safegain.search.contest_road.find_evidence", full)  # nothing is left to be found
         assert CliRunner().invoke(app, ["resume", str(tmp_path / "out")]).exit_code == 0
     assert not (tmp_path / "out" / "checkpoint").exists()
     written = [(folder / "model.safetensors").read_bytes() for folder in (cars / "run", tmp_path / "out")]
@@ -252,7 +252,7 @@ def test_what_fails_after_something_was_learned_leaves_it_there(cars, tmp_path, 
     monkeypatch.setattr("safegain.jobs.fitting.facts_of_rows", fails)
     assert fitted_here(cars, tmp_path / "out").exit_code == 2
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["checkpoint", "request.json"]
-    assert (tmp_path / "out" / "checkpoint" / "stage-last-refit.safetensors").exists()
+    assert (tmp_path / "out" / "checkpoint" / "stage-last-evidence.safetensors").exists()
 
 
 def test_a_checkpoint_elsewhere_is_removed_when_the_run_is_written(cars, tmp_path):

@@ -1,6 +1,10 @@
-"""Small fits whose outcomes were recorded before the package was taken apart and put together again."""
+"""Small fits whose outcomes were recorded: what changes one of them says why.
+
+`python -m tests.golden.cases` records anew those that have changed, and names them.
+"""
 
 import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +22,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 from safegain import (
     Adam,
+    Boosting,
     Bootstrap,
     Descent,
+    Forest,
     Free,
     GradientDescent,
     Module,
@@ -75,6 +81,7 @@ def module() -> torch.nn.Module:
     return torch.nn.Sequential(*layers)
 
 
+FEW_TREES = Forest(n_trees=20)
 NETWORK = Network(n_hidden=32, recipe=Recipe(n_steps=150, n_looks=5))
 
 
@@ -101,6 +108,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
     "auto network, float32": (classes(NETWORK), lambda: digits(dtype=np.float32)),
     "auto network, trusted": (classes(NETWORK, reference="trusted", safeness=PerClass()), digits),
     "auto network, certificate": (classes(NETWORK, certificate=0.1, reference="raw"), more_digits),
+    "auto contest": (classes([FEW_TREES, Boosting(max_iter=20), "kernel", NETWORK, "linear"]), digits),
     "auto softmax": (classes("linear"), digits),
     "auto softmax, sparse": (classes("linear"), lambda: sparse(digits())),
     "auto module": (lambda: PGSClassifier(_module(60), random_state=0), digits),
@@ -181,3 +189,26 @@ def machine() -> str:
     names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     capability = torch.backends.cpu.get_cpu_capability()
     return f"{names[0].partition(':')[2].strip()}, {capability}, torch {torch.__version__}, numpy {np.__version__}"
+
+
+RECORDS = Path(__file__).parent / "outcomes.json"
+
+
+def record() -> None:
+    torch.set_num_threads(1)
+    kept = json.loads(RECORDS.read_text())
+    kept["machine"], fits = machine(), {}
+    for name in CASES:
+        fits[name] = {part: {"digest": digest(a), "summary": summary(a)} for part, a in outcome(name).items()}
+        if fits[name] != kept["fits"].get(name):
+            print(name)
+    lines = {
+        part: ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in own.items())
+        for part, own in (("fits", fits), ("ranks", kept["ranks"]))
+    }
+    told = ",\n".join(f' "{part}": {{\n{own}\n }}' for part, own in lines.items())
+    RECORDS.write_text(f'{{\n "machine": {json.dumps(kept["machine"])},\n{told}\n}}\n')
+
+
+if __name__ == "__main__":
+    record()

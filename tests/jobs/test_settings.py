@@ -43,7 +43,7 @@ from safegain.jobs.settings import make_estimator
         ("auto", "auto"),
         ("network", Network()),
         ("linear", Linear()),
-        (" network ,n_hidden = 50,  alpha=1e-3 ", Network(n_hidden=50, alpha=1e-3)),
+        (" network ,n_hidden = 50,  solver=gd, alpha=1e-3 ", Network(n_hidden=50, solver="gd", alpha=1e-3)),
         ("n_hidden=50, name=network", Network(n_hidden=50)),
         ("linear, alpha=0.5, scaling=none", Linear(alpha=0.5, scaling="none")),
         ('linear, scaling="none"', Linear(scaling="none")),
