@@ -11,7 +11,7 @@ from experiments.board.cells import (
     VERY_FEW_CELLS,
     BoardCell,
 )
-from experiments.board.entries import BOUNDS, CLEANLAB, JUDGED, NETWORKS, OURS, SEEDS, USUAL, Entry
+from experiments.board.entries import BOUNDS, CLEANLAB, JUDGED, NETWORKS, PLAIN, RIGHT, SEEDS, USUAL, Entry
 from experiments.grid import Results
 from experiments.plan import Run
 
@@ -46,24 +46,25 @@ class Part:
 FINAL = Part(
     "Final sets",
     FINAL_CELLS,
-    ((USUAL, SEEDS), (OURS, SEEDS), (CLEANLAB, JUDGED), (NETWORKS, JUDGED), (BOUNDS, JUDGED)),
+    ((USUAL, SEEDS), ((PLAIN,), SEEDS), ((RIGHT,), JUDGED), (CLEANLAB, JUDGED), (NETWORKS, JUDGED), (BOUNDS, JUDGED)),
 )
 DEVELOPMENT = Part(
     "Development sets",
     DEVELOPMENT_CELLS,
     (
         (USUAL, DEVELOPMENT_SEEDS),
-        (OURS, DEVELOPMENT_SEEDS),
+        ((PLAIN,), DEVELOPMENT_SEEDS),
+        ((RIGHT,), DEVELOPMENT_SEEDS[:1]),
         (CLEANLAB, DEVELOPMENT_SEEDS),
         (NETWORKS, DEVELOPMENT_SEEDS),
         (BOUNDS, DEVELOPMENT_SEEDS[:1]),
     ),
 )
-VERY_FEW = Part("Development sets, 40 trusted rows", VERY_FEW_CELLS, ((USUAL, SEEDS), (OURS, SEEDS)))
+VERY_FEW = Part("Development sets, 40 trusted rows", VERY_FEW_CELLS, ((USUAL, SEEDS), ((PLAIN,), SEEDS)))
 NAMED = Part(
     "Two development cells with bars of their own",
     NAMED_CELLS,
-    ((OURS, DEVELOPMENT_SEEDS),),
+    (((PLAIN,), DEVELOPMENT_SEEDS),),
 )
 
 
