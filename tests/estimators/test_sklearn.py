@@ -43,7 +43,7 @@ def expected_failures(estimator):
     [
         PGSClassifier(Network(n_hidden=32, recipe=Recipe(n_steps=60)), random_state=0),
         PGSClassifier("linear", random_state=0),
-        PGSClassifier([Forest(n_trees=5), "kernel"], random_state=0),
+        PGSClassifier([Forest(n_trees=5), "linear"], random_state=0),
         PGSClassifier("linear", search=Structured(n_outer=2), random_state=0),
         PGSClassifier(Network(n_hidden=20, solver=Descent(n_steps=60)), **FREE),
         PGSClassifier("linear", **FREE),
