@@ -129,10 +129,10 @@ def test_many_sparse_rows_stay_with_the_kernel(monkeypatch, made_heads, seen, mo
     assert (many.Q.argmax(dim=1).numpy() == true).mean() > 0.9
 
 
-@pytest.mark.parametrize(("n", "kinds_of_heads"), [(560, {KernelHead, ForestHead}), (559, {BoostingHead})])
-def test_how_many_rows_are_many(monkeypatch, made_heads, n, kinds_of_heads):
-    monkeypatch.setattr(pooled, "MANY", n)
+@pytest.mark.parametrize(("n", "kinds_of_heads"), [(0, {KernelHead, ForestHead}), (-1, {BoostingHead})])
+def test_how_many_targets_are_many(monkeypatch, made_heads, n, kinds_of_heads):
     X, known, _, targets, calibrating = noisy_blobs()
+    monkeypatch.setattr(pooled, "MANY", int(targets.sum()) + n)
     found_in(X, known, targets, calibrating)
     assert set(made_heads) == kinds_of_heads
 

@@ -1,12 +1,24 @@
 """The shared recipe: its batches, its dropout, and which look at the held-out rows is kept."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
 from safegain.bilevel.models import TwoLayer
 from safegain.learners import recipe as recipes
-from safegain.learners.recipe import CrossEntropy, DropoutNetwork, Objective, Recipe, batches, draw, train
+from safegain.learners.recipe import (
+    RECIPE,
+    CrossEntropy,
+    DropoutNetwork,
+    Objective,
+    Recipe,
+    batches,
+    draw,
+    recipe_for,
+    train,
+)
 from tests.baselines.samples import generator, material, network
 
 
@@ -85,3 +97,12 @@ def test_without_held_out_rows_the_last_step_counts():
     assert len(seen) == 3
     assert torch.equal(trained.theta, seen[-1])
     assert not torch.equal(trained.theta, seen[-2])
+
+
+def test_steps_and_decay_follow_the_rows():
+    few, usual, many, most = (recipe_for(n) for n in (100, 3000, 100_000, 10**6))
+    assert usual is RECIPE
+    assert few == replace(RECIPE, n_steps=156)
+    assert (many.n_steps, most.n_steps, most.dropout) == (3906, 8000, 0)
+    for each in (many, most):
+        assert each.n_steps * each.weight_decay == pytest.approx(RECIPE.n_steps * RECIPE.weight_decay)

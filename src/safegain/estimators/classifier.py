@@ -29,13 +29,13 @@ class PGSClassifier(ClassifierMixin, PGS):
     >>> import numpy as np
     >>> from sklearn.datasets import load_digits
     >>> from safegain import PGSClassifier
-    >>> X, y = load_digits(return_X_y=True)
-    >>> trusted = np.arange(len(y)) < 300
+    >>> X, y = (part[:700] for part in load_digits(return_X_y=True))
+    >>> trusted = np.arange(len(y)) < 200
     >>> wrong = ~trusted & (np.random.RandomState(0).rand(len(y)) < 0.4)
     >>> noisy = np.where(wrong, (y + 1) % 10, y)
     >>> model = PGSClassifier(random_state=0).fit(X, noisy, trusted=trusted)
     >>> model.reference_, model.safeness_.fell_back
-    ('trusted', False)
+    ('raw+trusted', False)
 
     Any classifier of scikit-learn's API can be the model:
 

@@ -49,13 +49,16 @@ class Recipe(Settings):
 
 
 RECIPE = Recipe()  # the one that everybody gets who names none
-FEW = 20_000  # rows of which the recipe is that one
-EPOCHS, MOST_STEPS, LARGE_BATCH = 20, 8000, 512  # of more rows
+FEW, MANY = 512, 20_000  # rows between which the recipe is that one
+EPOCHS_OF_FEW = 200
+EPOCHS, MOST_STEPS, LARGE_BATCH = 20, 8000, 512  # of many rows
 
 
 def recipe_for(n: int) -> Recipe:
     """Of many rows each is seen a few times, so that nothing need be dropped; decay is the same over all steps."""
-    if n <= FEW:
+    if n < FEW:
+        return replace(RECIPE, n_steps=max(EPOCHS_OF_FEW * n // RECIPE.batch_size, 1))
+    if n <= MANY:
         return RECIPE
     n_steps = min(EPOCHS * n // LARGE_BATCH, MOST_STEPS)
     decay = RECIPE.weight_decay * RECIPE.n_steps / n_steps

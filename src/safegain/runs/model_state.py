@@ -47,13 +47,13 @@ def models_from_state(
     # A module of the user's says nothing of the rows that it takes.
     if facts.kind != "module" and facts.sizes[0] - facts.linear != n_features:
         raise ValueError(f"n_features_in is {n_features}, and a model takes {facts.sizes[0] - facts.linear} columns")
-    if not set(facts.references) <= set(REFERENCES) or "raw" not in facts.references:
+    if not facts.references or not set(facts.references) <= set(REFERENCES):
         raise ValueError("the references are not known")
     dtype = _DTYPES[facts.dtype]
     n_outputs = 1 if labels.classes is None else len(labels.classes)
     names = dict.fromkeys([*facts.references, facts.handed_back])
     thetas = {name: _tensor(arrays[f"theta.{name}"]) for name in names}
-    p = thetas["raw"].numel()
+    p = thetas[facts.handed_back].numel()
     if facts.sizes[-1] != n_outputs:
         raise ValueError(f"the model has other outputs than the {n_outputs} that its task needs")
     model = _module(facts, arrays, module, n_outputs, dtype) if facts.kind == "module" else _made(facts, p, dtype)
