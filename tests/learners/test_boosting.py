@@ -3,6 +3,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import accuracy_score, r2_score
 
+from safegain.learners import boosting
 from safegain.learners.boosting import Boosting
 from safegain.learners.target import Target
 from tests.learners.soft_rows import CLASSES, codes, numbers, rows, soft, sure
@@ -139,3 +140,21 @@ def test_rows_hardly_more_than_classes_are_no_reason_to_warn():
     X, codes = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 8
     model = Boosting(max_iter=3).train(X, Target.of_codes(codes, np.arange(8)), 0)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_many_rows_draw_a_class_each(monkeypatch):
+    seen = []
+    fit = HistGradientBoostingClassifier.fit
+
+    def watched(self, X, y, **more):
+        seen.append(y)
+        return fit(self, X, y, **more)
+
+    monkeypatch.setattr(HistGradientBoostingClassifier, "fit", watched)
+    X = np.random.default_rng(0).random((1000, 2))
+    target = Target(np.tile(np.float32([0.7, 0.3]), (1000, 1)), np.arange(2))
+    Boosting(max_iter=3).train(X, target, 0)
+    monkeypatch.setattr(boosting, "MANY", 500)
+    Boosting(max_iter=3).train(X, target, 0)
+    assert [len(y) for y in seen] == [1800, 900]  # a tenth says when to stop
+    assert abs(seen[1].mean() - 0.3) < 0.05

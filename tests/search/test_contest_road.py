@@ -139,6 +139,36 @@ def test_a_part_of_many_rows_screens(monkeypatch):
     assert max(sizes) <= 100 + (trusted & ~model.held_out_).sum()
 
 
+class Scaling(Spy):
+    """Gains from all of many rows."""
+
+    scales = True
+
+
+def test_of_many_rows_learners_that_gain_from_them_are_trained_once(monkeypatch):
+    monkeypatch.setattr(road, "MANY", 300)
+    spy = Scaling()
+    model, X, *_ = fitted(640, model=[spy, SMALL], wrong=0.5)
+    board = model.leaderboard_
+    assert board["learner"].str.startswith("Scaling(").all()
+    assert sorted(board["trained_on"]) == ["corrected", "raw+trusted", "trusted"]
+    assert len(spy.seen) == 3  # what the contest has trained is handed over
+    judged = set(model.comparison_["row"])
+    assert not any(judged & set(_numbers(X, rows)) for rows, _, _ in spy.seen)
+    X_new, y_new = unseen(640, 10)
+    assert (model.predict(X_new) == y_new).mean() > 0.7
+
+
+def test_of_many_rows_who_found_the_evidence_is_not_taught_by_it(monkeypatch):
+    monkeypatch.setattr(road, "MANY", 300)
+    head = Scaling()
+    object.__setattr__(head, "is_head", True)
+    model, *_ = fitted(640, model=[head, Scaling(alpha=1e-3)], wrong=0.5)
+    taught = model.leaderboard_.query("trained_on == 'corrected'")["learner"]
+    assert len(taught) == 1
+    assert taught.iloc[0].startswith("Scaling(alpha=0.001")
+
+
 def test_balanced_classes_count_the_same():
     X, noisy, true, trusted = digits(640, 10)
     rare = (true == 0) & (np.arange(len(true)) % 8 > 0)

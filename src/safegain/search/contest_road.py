@@ -81,9 +81,9 @@ class _Road:
         jury = self._jury(self.folds, evidences)
         evidences = evidences if self.many else []  # of many classes, they are a lot
         found = [entry.P for entry in self.entries]
-        mix = mixed(found, jury)
-        if jury.contradicts(mix.P, mixed(found, jury.alone).P):
-            jury, mix = jury.alone, mixed(found, jury.alone)
+        mix, by_trusted = mixed(found, jury), mixed(found, jury.alone)
+        if jury.contradicts(mix.P, by_trusted.P):
+            jury, mix = jury.alone, by_trusted
         scores = [self._score(P) for P in found]
         references = [number for number, entry in enumerate(self.entries) if entry.candidate.is_reference]
         kept = min(references, key=lambda number: jury.best_loss(found[number]))
