@@ -5,9 +5,10 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import convex, memmap, peers, projections, ranks, ridge, table, unrolled
+from benchmarks import contest, convex, memmap, peers, projections, ranks, ridge, table, unrolled
 
 PARTS = {
+    "contest": contest.run,
     "convex": convex.run,
     "memmap": memmap.run,
     "peers": peers.run,

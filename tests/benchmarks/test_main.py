@@ -7,7 +7,9 @@ from benchmarks import __main__ as command
 from benchmarks.measure import row
 
 
-@pytest.mark.parametrize("name", ["convex", "memmap", "peers", "projections", "ranks", "ridge", "table", "unrolled"])
+@pytest.mark.parametrize(
+    "name", ["contest", "convex", "memmap", "peers", "projections", "ranks", "ridge", "table", "unrolled"]
+)
 def test_every_part_is_known(name):
     assert command.PARTS[name] is import_module(f"benchmarks.{name}").run
 
