@@ -1,7 +1,7 @@
 """`make reproduce`: do what is not stored, then write tables, figures and the page from what is.
 
-Killed at any moment and started again, it goes on where it was. `--quick` rehearses everything on few rows, in a
-folder of its own.
+Killed at any moment and started again, it goes on where it was. `--quick` rehearses on few rows, in a folder of
+its own, all but what is slow there too.
 """
 
 import argparse

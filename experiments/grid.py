@@ -1,11 +1,12 @@
 """Tables: methods in rows, settings in columns, and in each cell the runs of several seeds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from math import sqrt
 from typing import Any
 
+from experiments.entry import Entry
 from experiments.plan import Run, Value
 from experiments.store import Record
 
@@ -45,6 +46,7 @@ class Cell:
     compared: int = 0
     paper: float | None = None
     planned: int = 0  # seeds
+    who: str = ""  # where a row shows the best of several: which of them this is
 
     @property
     def complete(self) -> bool:
@@ -68,6 +70,7 @@ class Table:
     how: str
     metric: Metric
     methods: Mapping[str, str]  # module -> what it is called
+    folded: Mapping[str, str]  # more rows, for a fold: all those of which a row shows the best
     columns: Sequence[Column]
     cells: Mapping[tuple[str, str, str], Cell]  # (method, group, column)
     seconds: float
@@ -108,14 +111,18 @@ class Grid:
     seeds: Sequence[int]
     baseline: str | None = None
     quick_columns: int | None = None  # how many columns a rehearsal has; None: all
+    unrehearsed: Sequence[str] = ()  # methods that a rehearsal leaves out
 
     def runs(self, quick: bool = False) -> list[Run]:
-        return [
-            Run(column.data, column.setting, method, seed, quick=quick)
+        found = [
+            entry.run(column, seed, quick)
             for seed in self._seeds(quick)
             for column in self._columns(quick)
-            for method in dict.fromkeys(measured_in(method)[0] for method in self.methods)
+            for method in self.methods
+            if not (quick and method in self.unrehearsed)
+            for entry in entries_of(method)
         ]
+        return list(dict.fromkeys(found))
 
     def render(self, results: Results, quick: bool = False) -> Table:
         runs = self.runs(quick)
@@ -126,11 +133,13 @@ class Grid:
             self.how,
             self.metric,
             {method: method_name(method) for method in self.methods},
+            {entry.name: entry.name for method in self.methods if is_best_of(method) for entry in entries_of(method)},
             self._columns(quick),
             {
-                (m, c.group, c.label): self._cell(records, m, c, quick)
-                for m in self.methods
-                for c in self._columns(quick)
+                (name, column.group, column.label): cell
+                for column in self._columns(quick)
+                for method in self.methods
+                for name, cell in self._cells(records, method, column, quick).items()
             },
             sum(record["seconds"] for record in records.values()),
             len(records),
@@ -144,20 +153,36 @@ class Grid:
     def _columns(self, quick: bool) -> Sequence[Column]:
         return self.columns[: self.quick_columns] if quick else self.columns
 
-    def _cell(self, records: Mapping[Run, Record], method: str, column: Column, quick: bool) -> Cell:
-        def values(of: str) -> dict[int, float]:
-            whole, part = measured_in(of)
-            named = {seed: Run(column.data, column.setting, whole, seed, quick=quick) for seed in self._seeds(quick)}
-            metric = f"{part}{self.metric.name}"
+    def _cells(self, records: Mapping[Run, Record], method: str, column: Column, quick: bool) -> dict[str, Cell]:
+        """The cell of a method and, where it is the best of several, those of all of them."""
+        found = {entry.name: self._cell(records, entry, column, quick) for entry in entries_of(method)}
+        if is_best_of(method):
+            return {**found, method: self._best_of(found)}
+        (cell,) = found.values()
+        return {method: replace(cell, paper=column.paper.get(method))}
+
+    def _cell(self, records: Mapping[Run, Record], entry: Entry, column: Column, quick: bool) -> Cell:
+        def values(of: Entry) -> dict[int, float]:
+            named = {seed: of.run(column, seed, quick) for seed in self._seeds(quick)}
+            metric = of.metric(self.metric.name)
             return {seed: records[run]["metrics"][metric] for seed, run in named.items() if run in records}
 
-        found, paper = values(method), column.paper.get(method)
-        if self.baseline in (None, method):
-            return Cell(found, paper=paper, planned=len(self._seeds(quick)))
-        floor = values(self.baseline)
+        found, planned = values(entry), len(self._seeds(quick))
+        if self.baseline in (None, entry.method):
+            return Cell(found, planned=planned)
+        (baseline,) = entries_of(self.baseline)
+        floor = values(baseline)
         both = found.keys() & floor.keys()
         worse = sum(self.metric.better(floor[seed], found[seed]) for seed in both)
-        return Cell(found, worse, len(both), paper, len(self._seeds(quick)))
+        return Cell(found, worse, len(both), planned=planned)
+
+    def _best_of(self, cells: Mapping[str, Cell]) -> Cell:
+        """The cell with the best mean, which knows whose it is; an empty one while a seed of any is missing."""
+        if not all(cell.complete for cell in cells.values()):
+            return Cell({}, planned=max(cell.planned for cell in cells.values()))
+        sign = 1 if self.metric.higher_is_better else -1
+        who = max(cells, key=lambda name: sign * cells[name].mean)
+        return replace(cells[who], who=who)
 
 
 def method_name(method: str) -> str:
@@ -168,10 +193,15 @@ def is_bound(method: str) -> bool:
     return bool(vars(import_module(f"experiments.methods.{method}")).get("BOUND"))
 
 
-def measured_in(method: str) -> tuple[str, str]:
-    """The method whose runs hold the figures, and what stands before a metric's name there."""
-    part = vars(import_module(f"experiments.methods.{method}")).get("PART")
-    return (part[0], f"{part[1]}_") if part else (method, "")
+def is_best_of(method: str) -> bool:
+    return "AMONG" in vars(import_module(f"experiments.methods.{method}"))
+
+
+def entries_of(method: str) -> tuple[Entry, ...]:
+    """Whose runs hold its figures: its own, those of the whole that it is a part of, or all that it is the best of."""
+    module = vars(import_module(f"experiments.methods.{method}"))
+    whole, part = module.get("PART", (method, ""))
+    return module.get("AMONG") or (Entry(module["NAME"], whole, part=part),)
 
 
 def describe_machine(record: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """docs/results.md, from stored results only."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -62,15 +62,17 @@ def table_section(table: Table, jobs: int) -> str:
         f"{table.how} {table.metric.words[0].upper()}{table.metric.words[1:]}; {seeds} seeds.",
     ]
     for group, columns in table.groups.items():
-        lines += ["", *([f"**{group}**", ""] if group else []), _grid(table, columns)]
+        lines += ["", *([f"**{group}**", ""] if group else []), _grid(table, table.methods, columns)]
     lines += [_compute(table, jobs), ""]
     if note := NOTES.get(table.name):
         lines += [note, ""]
-    return "\n".join([*lines, _details(table)])
+    if table.folded:
+        lines.append(_folded("All usual models", _grid(table, table.folded, table.columns)))
+    return "\n".join([*lines, _folded("Every seed", _seeds(table))])
 
 
-def _grid(table: Table, columns: list[Column]) -> str:
-    rows = [[name, *(_cell(table, method, column) for column in columns)] for method, name in table.methods.items()]
+def _grid(table: Table, methods: Mapping[str, str], columns: Sequence[Column]) -> str:
+    rows = [[name, *(_cell(table, method, column) for column in columns)] for method, name in methods.items()]
     return markdown(["method", *(column.label for column in columns)], rows)
 
 
@@ -88,16 +90,18 @@ def _compute(table: Table, jobs: int) -> str:
     return f"Computing: {duration(table.seconds)} in {table.n_runs} runs of one thread, {wall}{where}.{left}"
 
 
-def _details(table: Table) -> str:
-    """Every seed's value, folded away."""
+def _seeds(table: Table) -> str:
     rows = [
         [name, " ".join(filter(None, (column.group, column.label))), _values(table, method, column)]
-        for method, name in table.methods.items()
+        for method, name in {**table.methods, **table.folded}.items()
         for column in table.columns
         if table.cell(method, column).values
     ]
-    listed = markdown(["method", "column", "seed: value"], rows)
-    return f"<details><summary>Every seed</summary>\n\n{listed}\n</details>\n"
+    return markdown(["method", "column", "seed: value"], rows)
+
+
+def _folded(title: str, text: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{text}\n</details>\n"
 
 
 def _values(table: Table, method: str, column: Column) -> str:

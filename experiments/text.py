@@ -12,11 +12,14 @@ def spread(cell: Cell, metric: Metric) -> str:
 
 
 def beside(cell: Cell, metric: Metric) -> str:
-    """The paper's figure, how often the baseline was better, and how many seeds there are if some are missing."""
+    """Whose cell it is, the paper's figure, how often the baseline was better, and how many seeds there are if some are
+    missing.
+    """
+    who = f" ({cell.who})" if cell.who else ""
     paper = "" if cell.paper is None else f" [{cell.paper:.{metric.paper_digits}f}]"
     unsafe = f", unsafe {cell.unsafe}/{cell.compared}" if cell.compared else ""
     seeds = f", {len(cell.values)} of {cell.planned} seeds" if cell.values and not cell.complete else ""
-    return paper + unsafe + seeds
+    return who + paper + unsafe + seeds
 
 
 def is_best(table: Table, cell: Cell, column: Column) -> bool:

@@ -4,7 +4,7 @@ import numpy as np
 
 from experiments.bars import Bar
 from experiments.board.cells import FEW, LETTER, MANY, MNIST
-from experiments.board.entries import BOUNDS, JUDGED, PICKED, USUAL, Entry
+from experiments.board.entries import BOUNDS, JUDGED, PICKED, USUAL
 from experiments.board.judging import (
     LEVEL,
     Difference,
@@ -19,6 +19,7 @@ from experiments.board.judging import (
     wilcoxon_p,
 )
 from experiments.board.scores import Scores
+from experiments.entry import Entry
 
 SHARES = {MANY: 0.02, FEW: 0.05}  # of runs that may be unsafe, by trusted rows
 LETTER_LEAST, MNIST_LEAST, F1_LEAST = 93.0, 94.3, 93.0

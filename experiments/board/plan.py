@@ -11,7 +11,8 @@ from experiments.board.cells import (
     VERY_FEW_CELLS,
     BoardCell,
 )
-from experiments.board.entries import BOUNDS, CLEANLAB, JUDGED, NETWORKS, PLAIN, RIGHT, SEEDS, USUAL, Entry
+from experiments.board.entries import BOUNDS, CLEANLAB, JUDGED, NETWORKS, PLAIN, RIGHT, SEEDS, USUAL
+from experiments.entry import Entry
 from experiments.grid import Results
 from experiments.plan import Run
 

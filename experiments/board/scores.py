@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.board.cells import BoardCell
-from experiments.board.entries import SEEDS, Entry
+from experiments.board.entries import SEEDS
 from experiments.board.plan import Part
+from experiments.entry import Entry
 from experiments.grid import Results
 
 

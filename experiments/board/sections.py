@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.bars import Bar
 from experiments.board.bars import against, best_bound, hindsight, paired_sets
-from experiments.board.entries import BOUNDS, JUDGED, OURS, PEERS, PICKED, PLAIN, USUAL, Entry
+from experiments.board.entries import BOUNDS, JUDGED, OURS, PEERS, PICKED, PLAIN, USUAL
 from experiments.board.judging import (
     best_by_hindsight,
     difference,
@@ -18,6 +18,7 @@ from experiments.board.judging import (
     wins_and_losses,
 )
 from experiments.board.scores import Scores
+from experiments.entry import Entry
 from experiments.page import markdown
 
 DASH = "–"

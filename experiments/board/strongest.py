@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.board.entries import PEERS, Entry
+from experiments.board.entries import PEERS
 from experiments.board.judging import mean_ranks
 from experiments.board.plan import DEVELOPMENT
 from experiments.board.scores import Scores
+from experiments.entry import Entry
 from experiments.files import write_whole
 from experiments.runner import commit
 from experiments.store import Store

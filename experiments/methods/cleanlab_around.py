@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.methods.usual import MAKERS, N_TREES
+from experiments.methods.usual import MAKERS, N_TREES, N_TREES_QUICK
 from experiments.score import on_test_rows
 
 NAME = "cleanlab"
@@ -18,7 +18,7 @@ NEEDS = ("cleanlab",)
 def measure(problem: Any, seed: int, *, quick: bool, family: str) -> dict[str, float]:
     from cleanlab.filter import find_label_issues
 
-    X, y, weak, n_trees = problem.X, problem.y, ~problem.trusted, 30 if quick else N_TREES
+    X, y, weak, n_trees = problem.X, problem.y, ~problem.trusted, N_TREES_QUICK if quick else N_TREES
     codes = np.unique(y, return_inverse=True)[1]  # cleanlab wants classes 0, 1, ... without gaps
     issues = np.zeros(len(y), dtype=bool)
     issues[weak] = find_label_issues(codes[weak], _cross_fitted(X, codes, family, seed, n_trees)[weak], n_jobs=1)

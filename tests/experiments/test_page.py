@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from experiments.artefacts import artefacts
+from experiments.entry import Entry
 from experiments.grid import Column
 from experiments.page import table_section, write_page
 from experiments.store import Store
@@ -23,6 +24,17 @@ def test_section_of_a_table(store, fakes, monkeypatch):
     assert "Computing: 8 s in 4 runs of one thread, some 4 s with 2 at a time on a cpu, 2 cores." in text
     assert "Because." in text
     assert "| Clever | half | 0: 90.0, 1: 79.0 |" in text
+
+
+def test_what_a_row_is_the_best_of_is_folded_away(store, fakes):
+    fakes.module("methods.best", NAME="The best", AMONG=(Entry("Raw again", "raw"), Entry("Clever again", "clever")))
+    grid = make_grid([Column("half", "fake", SETTING)], ["raw", "best"], seeds=range(2), baseline="raw")
+    text = table_section(filled(grid, {"raw": [70, 80], "clever": [90, 79]}, store), jobs=2)
+    shown, usual, seeds = text.split("<details>")
+    assert "| The best | **84.5 ± 7.8** (Clever again), unsafe 1/2 |" in shown
+    assert "Raw again" not in shown
+    assert "| Raw again | 75.0 ± 7.1 |\n| Clever again | **84.5 ± 7.8**, unsafe 1/2 |" in usual
+    assert "| Clever again | half | 0: 90.0, 1: 79.0 |" in seeds
 
 
 def test_the_page_of_no_results_claims_nothing(store, tmp_path):

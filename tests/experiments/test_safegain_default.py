@@ -15,7 +15,7 @@ def test_the_default_is_measured_with_what_it_chose():
     trusted = np.arange(300) >= 200
     y = np.where((random.random(300) < 0.3) & ~trusted, 1 - true, true)
     problem = SimpleNamespace(X=X, y=y, true=true, trusted=trusted, X_test=X, y_test=true, given=y)
-    found = safegain_default.measure(problem, 0, quick=True, form="trusted")
+    found = safegain_default.measure(problem, 0, quick=True)
     assert found["accuracy"] > 80
     assert found["fit_seconds"] > 0
     assert isinstance(found["fell_back"], bool)

@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from experiments.methods import all_true, cleanlab_around, usual
+from experiments.methods import all_true, baseline, cleanlab_around, trusted_only, usual
+from experiments.methods.best_usual import AMONG
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import cross_val_score
 
 from tests.problems import numpy_state
@@ -34,6 +36,32 @@ def test_every_family_is_measured_on_raw_labels_and_on_trusted_rows(problem, fam
         assert 40 < found[f"{on}_accuracy"] <= 100
         assert 0 <= found[f"{on}_cv"] <= 100
         assert (f"{on}_log_loss" in found) == (family != "svc")
+
+
+def test_cross_validation_can_be_left_out(problem, monkeypatch):
+    whole = usual.measure(problem, 0, quick=True, family="logistic")
+    monkeypatch.setattr(usual, "cross_validated", None)
+    found = usual.measure(problem, 0, quick=True, family="logistic", cv=False)
+    assert set(whole) - set(found) == {"raw_cv", "trusted_cv"}
+    assert found["trusted_accuracy"] == whole["trusted_accuracy"]
+
+
+def test_boosting_takes_scikit_learns_steps_but_for_a_rehearsal():
+    usually = HistGradientBoostingClassifier().max_iter
+    steps = [usual.boosting(0, n, 100).max_iter for n in (usual.N_TREES, usual.N_TREES_CV, usual.N_TREES_QUICK)]
+    assert steps == [usually, usually, usual.N_TREES_QUICK]
+
+
+def test_the_best_usual_model_is_one_of_every_family_on_both_kinds_of_labels(problem):
+    names = {entry.name for entry in AMONG}
+    assert names == {f"{name}, {words}" for name in usual.FAMILIES.values() for words in usual.ON.values()}
+    assert len(AMONG) == 16
+    assert {entry.options.get("cv") for entry in AMONG if entry.method == "usual"} == {False}
+    for on, method in (("raw", baseline), ("trusted", trusted_only)):  # its networks are runs that tables have anyway
+        (entry,) = (entry for entry in AMONG if entry.name == f"Network, {usual.ON[on]}")
+        assert entry.method == method.__name__.rpartition(".")[2]
+        model = usual.fitted("network", on, problem.X, problem.y, problem.trusted, seed=3, n_trees=1, quick=True)
+        assert repr(model) == repr(method.estimator(3, quick=True))
 
 
 def test_trusted_rows_alone_are_what_the_second_model_sees(problem):

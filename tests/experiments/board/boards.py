@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from experiments.board.cells import BoardCell
-from experiments.board.entries import OURS, PEERS, USUAL, Entry
+from experiments.board.entries import OURS, PEERS, USUAL
 from experiments.board.plan import FINAL, Part
+from experiments.entry import Entry
 from experiments.plan import Run
 
 from tests.experiments.fakes import record
