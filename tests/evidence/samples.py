@@ -20,7 +20,10 @@ def pair_noise(k, wrong):
 
 
 def noisy_blobs(n=500, n_trusted=60, wrong=0.4, seed=0):
-    """(X, known, true classes, targets, calibrating): three blobs; the last rows are trusted."""
+    """(X, known, true classes, targets, calibrating): three blobs; the last rows are trusted.
+
+    Half of these are targets, the other half calibrate.
+    """
     X, true = make_blobs(n + n_trusted, centers=[[0, 0], [4, 0], [0, 4]], random_state=seed)
     rng, trusted = np.random.RandomState(seed), np.arange(n + n_trusted) >= n
     given = np.where(trusted | (rng.rand(len(true)) >= wrong), true, (true + rng.randint(1, 3, len(true))) % 3)

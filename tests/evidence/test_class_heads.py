@@ -23,6 +23,11 @@ def labels(known):
     return known.one_hot.numpy()
 
 
+def weights(known, targets):
+    """A trusted target weighs 3."""
+    return torch.where(known.trusted, 3.0, 1.0) * targets
+
+
 def flipped(Q, row):
     """Another class for one row."""
     other = Q.copy()
@@ -37,24 +42,25 @@ def test_the_kernels_scores_are_refits_without_the_row(monkeypatch, kind):
         monkeypatch.setattr(safegain.learners.kernel, "BLOCK_ROWS", 16)
     X, known, _, targets, _ = noisy_blobs(60, 20)
     X = {"sparse": scipy.sparse.csr_array(X), "stacked": X[:, :, None]}.get(kind, X)
-    head = KernelHead(X, 0.5, targets, random(), most_landmarks=30)
+    weight = weights(known, targets)
+    head = KernelHead(X, 0.5, weight, random(), most_landmarks=30)
     assert head.ridge.kernel.landmarks.shape == (30, 2)
     Q = labels(known)
     found = list(head.scores(Q, 0))
     assert len(found) == len(PENALTIES)
     F = head.ridge.kernel.features(head._rows(X)).double().numpy()
-    Y, fitted = (Q - Q[targets].mean(axis=0)).astype(np.float64), targets.numpy()
+    Y = Q - np.average(Q.astype(np.float64), axis=0, weights=weight)
 
     def refit(row, penalty):
-        A = F[others := fitted & (np.arange(80) != row)]
-        return F[row] @ np.linalg.solve(A.T @ A + penalty * np.eye(A.shape[1]), A.T @ Y[others])
+        A = F.T * np.where(np.arange(80) == row, 0, weight)
+        return F[row] @ np.linalg.solve(A @ F + penalty * np.eye(F.shape[1]), A @ Y)
 
     for each, penalty in zip(found, PENALTIES, strict=True):
         np.testing.assert_allclose(each, [refit(row, penalty) for row in range(80)], atol=2e-3)
 
 
 def test_landmarks_are_drawn_from_the_seed():
-    X, _, _, targets, _ = noisy_blobs(600, 20)
+    X, _, _, targets, _ = noisy_blobs(600, 20)  # a mask is a weight too
     heads = [KernelHead(X, 0.5, targets, random(seed)) for seed in (0, 0, 1)]
     first, same, other = (head.ridge.kernel.landmarks for head in heads)
     assert len(first) == 500
@@ -67,14 +73,15 @@ def scores(head, Q, number=0):
     return found
 
 
+@pytest.mark.parametrize("row", [100, 205], ids=["weak", "trusted"])
 @pytest.mark.parametrize("soft", [False, True], ids=["labels", "distributions"])
-def test_a_rows_own_label_has_no_part_in_its_score(soft):
+def test_a_rows_own_label_has_no_part_in_its_score(soft, row):
     """The trees that have not seen the row are the same ones, to the bit; those of its neighbours are not."""
     X, known, _, targets, _ = noisy_blobs(200, 40)
     Q = (0.7 * labels(known) + 0.1).astype(np.float32) if soft else labels(known)
-    row = 100
-    assert targets[row]
-    before, after = (scores(ForestHead(X, targets, 0, random()), each) for each in (Q, flipped(Q, row)))
+    weight = weights(known, targets)
+    assert weight[row] == (3 if row == 205 else 1)
+    before, after = (scores(ForestHead(X, weight, 0, random()), each) for each in (Q, flipped(Q, row)))
     np.testing.assert_array_equal(after[row], before[row])
     assert (after != before).any(axis=1).sum() > 10
 
@@ -87,19 +94,44 @@ def test_rows_that_are_no_targets_have_no_say():
     np.testing.assert_array_equal(*(scores(ForestHead(X, targets, 0, random()), each) for each in (Q, other)))
 
 
-def test_rows_that_are_no_targets_are_asked_of_as_few_trees(monkeypatch):
-    """Of about exp(-1) of them: so many have not seen a target."""
-    X, known, _, targets, _ = noisy_blobs(300, 100)
+@pytest.fixture
+def grown(monkeypatch):
+    """Leaves whose rows are predicted out of bag."""
     seen, plain = [], Leaves.out_of_bag
     monkeypatch.setattr(Leaves, "out_of_bag", lambda self, target: seen.append(self) or plain(self, target))
-    head = ForestHead(X, targets, 1, random())
+    return seen
+
+
+def test_a_leaf_holds_the_weighted_mean_of_its_rows(grown):
+    X, known, _, targets, _ = noisy_blobs(200, 80)
+    weight, Q = weights(known, targets).double().numpy(), labels(known)
+    found = scores(ForestHead(X, weights(known, targets), 0, random()), Q)
+    (leaves,) = grown
+
+    def by_hand(row):
+        means = []
+        for leaf, counts in zip(leaves.leaf, leaves.counts, strict=True):
+            own = counts * weight * (leaf == leaf[row])
+            means += [own @ Q / own.sum()] if not counts[row] else []
+        return np.log(np.mean(means, axis=0) + SMOOTHING / 3)
+
+    rows = [20, 100, 205, 270]  # without a label, weak, a trusted target, trusted
+    np.testing.assert_allclose(found[rows], [by_hand(row) for row in rows], rtol=1e-4)
+
+
+def test_rows_that_are_no_targets_are_asked_of_as_few_trees(grown):
+    """Of about exp(-1) of them: so many have not seen a target, whatever it weighs."""
+    X, known, _, targets, _ = noisy_blobs(300, 100)
+    weight = weights(known, targets)
+    head = ForestHead(X, weight, 1, random())
     found = scores(head, labels(known))
-    unseen = seen[0].counts == 0
+    unseen = grown[0].counts == 0
     asked = unseen[:, ~targets.numpy()]
     assert asked.mean() == pytest.approx(np.exp(-1), abs=0.01)
-    assert unseen[:, targets].mean() == pytest.approx(np.exp(-1), abs=0.01)
+    for rows in (weight == 1, weight == 3):
+        assert unseen[:, rows].mean() == pytest.approx(np.exp(-1), abs=0.02)
     assert (asked != asked[:, :1]).any(axis=0).sum() == asked.shape[1] - 1  # each of its own
-    target = Target(labels(known), np.arange(3), targets.numpy().astype(float))
+    target = Target(labels(known), np.arange(3), weight.double().numpy())
     by_all = Forest(n_trees=head.n_trees, min_samples_leaf=LEAVES[0][1], bootstrap=True).train(X, target, head.seed)
     off = np.abs(np.exp(found) - by_all.outputs(X) - SMOOTHING / 3)[~targets].max(axis=1)
     assert 0 < off.mean() < 0.1  # and they say what all of them say, a little less surely
@@ -147,12 +179,13 @@ def test_a_half_of_the_targets_is_scored_by_the_other_half(soft):
 
 def test_boosting_of_each_half_is_the_family_itself_and_both_score_rows_that_are_no_targets():
     X, known, _, targets, _ = noisy_blobs(400, 80)
-    head, Q, others = BoostingHead(X[:, :, None], targets, random()), labels(known), np.flatnonzero(~targets)
+    weight, Q, others = weights(known, targets), labels(known), np.flatnonzero(~targets)
+    head = BoostingHead(X[:, :, None], weight, random())
     found = scores(head, Q)
 
     def by(half, rows):
         """In logarithms that no class takes to minus infinity."""
-        model = Boosting().train(X[half], Target(Q[half], np.arange(3)), head.seed)
+        model = Boosting().train(X[half], Target(Q[half], np.arange(3), weight[half].numpy()), head.seed)
         return np.log(model.outputs(X[rows]) + SMOOTHING / 3)
 
     mine, other = head.halves
@@ -160,6 +193,7 @@ def test_boosting_of_each_half_is_the_family_itself_and_both_score_rows_that_are
     np.testing.assert_allclose(found[other], by(mine, other), rtol=1e-5)
     np.testing.assert_allclose(found[others], (by(mine, others) + by(other, others)) / 2, rtol=1e-5)
     assert np.abs(by(mine, others) - by(other, others)).max() > 0.1
+    assert {*weight[mine].tolist()} == {*weight[other].tolist()} == {1, 3}
 
 
 def test_rows_that_are_no_targets_have_no_say_in_boosting():

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import nll_loss
 
 import safegain.learners.kernel
 from safegain.data.labels import ClassLabels
 from safegain.data.rows import ArrayRows
 from safegain.evidence import class_heads, pooled
-from safegain.evidence.channel import posterior
+from safegain.evidence.channel import Channel, posterior
 from safegain.evidence.class_heads import BoostingHead, ForestHead, KernelHead
-from safegain.evidence.pooled import ROUNDS, WIDTHS, find_evidence
-from safegain.evidence.pooling import Pool
+from safegain.evidence.pooled import ROUNDS, TRUST, WIDTHS, find_evidence
+from safegain.evidence.pooling import Pool, fit_pool, heard_by_trusted
 from safegain.learners.kernel import Calibration
 from tests.evidence.samples import PLACE, noisy_blobs, pair_noise, strips, uniform_noise
 
@@ -37,8 +37,12 @@ def seen(monkeypatch):
     return seen
 
 
-def test_evidence_corrects_the_labels():
+@pytest.mark.parametrize("apart", [True, False], ids=["apart", "both"])
+def test_evidence_corrects_the_labels(apart):
+    """With trusted rows that are targets or calibrate, or are both."""
     X, known, true, targets, calibrating = noisy_blobs()
+    if not apart:
+        targets, calibrating = known.labelled, known.trusted
     kept = X.copy(), known.y.clone()
     found = found_in(X, known, targets, calibrating)
     weak = ((known.y >= 0) & ~known.trusted).numpy()
@@ -53,8 +57,6 @@ def test_evidence_corrects_the_labels():
     of_labels = found.channel.likelihood(known.y, found.near).float()
     np.testing.assert_allclose(found.Q[weak], posterior(found.log_p, of_labels)[weak])
     np.testing.assert_allclose(found.channel.T, uniform_noise(3, 0.4), atol=0.1)
-    judged = cross_entropy(found.log_p[calibrating], known.y[calibrating])
-    assert found.loss == pytest.approx(float(judged), abs=1e-4)
     again = found_in(X, known, targets, calibrating)
     assert torch.equal(again.Q, found.Q)
     np.testing.assert_array_equal(X, kept[0])
@@ -87,14 +89,23 @@ def test_evidence_of_rows_of_any_kind(kind):
 
 @pytest.fixture
 def made_heads(monkeypatch):
-    """The heads, as they are made; those of a width that is only tried too."""
+    """Kinds and weights of the heads, as they are made; those of a width that is only tried too."""
     made = []
-    for kind in (KernelHead, ForestHead, BoostingHead):
-        watched = type(
-            kind.__name__, (kind,), {"__init__": lambda self, *a, k=kind: made.append(k) or k.__init__(self, *a)}
-        )
-        monkeypatch.setattr(pooled, kind.__name__, watched)
+
+    def watch(kind, weight):
+        def make(*args):
+            made.append((kind, args[weight]))
+            return kind(*args)
+
+        monkeypatch.setattr(pooled, kind.__name__, make)
+
+    for kind, weight in ((KernelHead, 2), (ForestHead, 1), (BoostingHead, 1)):
+        watch(kind, weight)
     return made
+
+
+def kinds_of(made_heads):
+    return {kind for kind, _ in made_heads}
 
 
 @pytest.mark.parametrize("kind", ["array", "stacked", "source"])
@@ -103,14 +114,13 @@ def test_evidence_of_many_rows_is_boosting(monkeypatch, made_heads, seen, kind):
     X, known, true, targets, calibrating = noisy_blobs(1000, 120, wrong=0.3)
     monkeypatch.setattr(pooled, "MANY", 1000)
     found = found_in(kinds(X)[kind], known, targets, calibrating)
-    assert made_heads == [BoostingHead]
+    assert [each for each, _ in made_heads] == [BoostingHead]
     assert seen == [found]
     weak = (known.labelled & ~known.trusted).numpy()
     assert (found.Q[weak].argmax(dim=1).numpy() == true[weak]).mean() > 0.9
     assert (found.log_p.argmax(dim=1).numpy() == true).mean() > 0.9
     np.testing.assert_array_equal(found.Q[known.trusted], np.eye(3)[true[known.trusted]])
     np.testing.assert_allclose(found.Q.sum(dim=1), 1, atol=1e-5)
-    assert found.loss == pytest.approx(float(cross_entropy(found.log_p[calibrating], known.y[calibrating])), abs=1e-4)
     of_labels = found.channel.likelihood(known.y, found.near).float()
     np.testing.assert_allclose(found.Q[weak], posterior(found.log_p, of_labels)[weak])
     np.testing.assert_array_equal(found.Q, found_in(X, known, targets, calibrating).Q)
@@ -123,7 +133,7 @@ def test_many_sparse_rows_stay_with_the_kernel(monkeypatch, made_heads, seen, mo
     monkeypatch.setattr(pooled, "MANY", 300)
     monkeypatch.setattr(safegain.learners.kernel, "MOST_KEPT", most_kept)
     many = found_in(kinds(X)["sparse"], known, targets, calibrating)
-    assert set(made_heads) == {KernelHead}
+    assert kinds_of(made_heads) == {KernelHead}
     assert len(seen) == 2 * ROUNDS
     np.testing.assert_allclose(many.Q, few.Q, atol=1e-3)
     assert (many.Q.argmax(dim=1).numpy() == true).mean() > 0.9
@@ -134,16 +144,44 @@ def test_how_many_targets_are_many(monkeypatch, made_heads, n, kinds_of_heads):
     X, known, _, targets, calibrating = noisy_blobs()
     monkeypatch.setattr(pooled, "MANY", int(targets.sum()) + n)
     found_in(X, known, targets, calibrating)
-    assert set(made_heads) == kinds_of_heads
+    assert kinds_of(made_heads) == kinds_of_heads
 
 
-def in_strips(n, n_trusted, *, in_a_place, seed=0):
-    """As `noisy_blobs`."""
+@pytest.mark.parametrize(("n", "n_heads"), [(0, len(WIDTHS) + 3), (-1, 1)], ids=["several heads", "boosting"])
+def test_trusted_targets_weigh_more(monkeypatch, made_heads, n, n_heads):
+    """Those that calibrate too; a row that is no target weighs nothing."""
+    X, known, _, _, _ = noisy_blobs()
+    targets, calibrating = known.labelled.clone(), known.trusted.clone()
+    targets[[60, 70, 520, 521]], calibrating[[521, 522]] = False, False  # two weak rows, and two trusted ones
+    monkeypatch.setattr(pooled, "MANY", int(targets.sum()) + n)
+    found_in(X, known, targets, calibrating)
+    assert TRUST > 1
+    expected = torch.ones(560)
+    expected[500:], expected[:50], expected[[60, 70, 520, 521]] = TRUST, 0, 0
+    weights = [weight for _, weight in made_heads]
+    assert len(weights) == n_heads
+    for weight in weights[-3:]:
+        assert torch.equal(weight, expected)
+    for weight in weights[:-3]:  # to choose a width: the targets, then the calibrating rows
+        assert torch.equal(weight[-58:], expected[calibrating])
+        assert torch.equal(weight[:-58].sort().values, expected[~calibrating & targets].sort().values)
+
+
+def in_strips(n, n_trusted, *, in_a_place, by_rules=False, seed=0):
+    """As `noisy_blobs`, but all trusted rows are targets and calibrate. By rules, the labels are the strips, and the
+    classes what labels are else: rows of one place have one label and several classes.
+    """
     X, labels, true = strips(n + n_trusted, in_a_place=in_a_place, seed=seed)
+    if by_rules:
+        labels, true = true, labels
     trusted = torch.arange(n + n_trusted) >= n
     known = ClassLabels(torch.where(trusted, torch.from_numpy(true), torch.from_numpy(labels)), trusted, 3)
-    calibrating = torch.arange(n + n_trusted) >= n + n_trusted // 2
-    return X, known, true, ~calibrating, calibrating
+    return X, known, true, known.labelled, trusted
+
+
+def loss_of_p(found, true, n):
+    """Of the first rows."""
+    return float(nll_loss(found.log_p[:n], torch.from_numpy(true[:n])))
 
 
 def loss_of_weak_rows(found, known, true):
@@ -151,12 +189,14 @@ def loss_of_weak_rows(found, known, true):
     return -float(found.Q[rows, true[rows]].clamp(min=1e-6).log().mean())
 
 
-def test_flips_of_one_place_are_put_right_with_a_local_share(monkeypatch):
+def test_flips_of_one_place_are_put_right_with_a_local_share(monkeypatch, seen):
     """The matrix alone takes most of the wrong labels of that place for right ones."""
-    X, known, true, targets, calibrating = in_strips(1000, 200, in_a_place=True)
+    X, known, true, targets, calibrating = in_strips(1000, 60, in_a_place=True)
     found = found_in(X, known, targets, calibrating)
     assert found.channel.local > 0
-    monkeypatch.setattr(pooled, "local_share", lambda *_: 0.0)
+    first, last = (loss_of_weak_rows(each, known, true) for each in seen)
+    assert last < 0.8 * first  # regressing on the posterior was worth a round
+    monkeypatch.setattr(pooled, "heard_by_trusted", lambda *_: (0.0, True))
     by_matrix = found_in(X, known, targets, calibrating)
     assert by_matrix.channel.local == 0
     losses = [loss_of_weak_rows(each, known, true) for each in (found, by_matrix)]
@@ -187,36 +227,80 @@ def bare_heads(monkeypatch):
     monkeypatch.setattr(pooled, "ROUNDS", 1)
     monkeypatch.setattr(pooled, "calibrate", lambda scores, wanted: Calibration(2.0, torch.zeros(3), 1.0))
     monkeypatch.setattr(pooled, "fit_pool", lambda log_ps, wanted: pool)
-    monkeypatch.setattr(pooled, "local_share", lambda *_: 0.3)
+    monkeypatch.setattr(pooled, "heard_by_trusted", lambda *_: (0.3, True))
     monkeypatch.setattr(pooled, "fit_through_channel", lambda _, hits, weak, pool, channel, fixed: (pool, channel))
 
 
 @pytest.mark.usefixtures("bare_heads")
-def test_no_row_is_its_own_evidence():
+@pytest.mark.parametrize("calibrates", [False, True], ids=["weak", "calibrating"])
+def test_no_row_is_its_own_evidence(calibrates):
     """Another label of one row: its neighbours hear of it, the row itself does not."""
-    X, known, true, targets, calibrating = noisy_blobs()
+    X, known, true, _, _ = noisy_blobs()
     right = known.y == torch.from_numpy(true)
-    for row in np.flatnonzero(targets & right & ~known.trusted)[:5]:
+    for row in np.flatnonzero(known.trusted if calibrates else known.labelled & right & ~known.trusted)[:3]:
         y = known.y.clone()
         y[row] = (y[row] + 1) % 3
-        before, after = (found_in(X, each, targets, calibrating) for each in (known, replace(known, y=y)))
+        before, after = (found_in(X, each, known.labelled, known.trusted) for each in (known, replace(known, y=y)))
         moved = (after.log_p.exp() - before.log_p.exp()).abs().amax(dim=1)
-        assert moved[row] < 0.001  # the mean of all labels has moved
+        assert moved[row] < 0.001 * (TRUST if calibrates else 1)  # the mean of all labels has moved
         assert moved.max() > 20 * moved[row]
         assert (after.Q[row] - before.Q[row]).abs().max() > 0.01  # there its label counts
 
 
-def test_the_round_with_the_least_loss_is_taken(seen):
-    X, known, _, targets, calibrating = noisy_blobs(wrong=0.5)
+def test_the_last_of_two_rounds_is_taken(monkeypatch, seen):
+    """It regresses on what the first one believes."""
+    wanted, plain = [], KernelHead.scores
+    monkeypatch.setattr(
+        KernelHead, "scores", lambda self, Q, number: wanted.append((Q, number)) or plain(self, Q, number)
+    )
+    X, known, _, _, _ = noisy_blobs(wrong=0.5)
+    found = found_in(X, known, known.labelled, known.trusted)
+    assert ROUNDS == 2
+    first, last = seen
+    assert found is last
+    assert [number for _, number in wanted[-2:]] == [0, 1]
+    np.testing.assert_array_equal(wanted[-2][0], known.one_hot)
+    np.testing.assert_array_equal(wanted[-1][0], first.Q)
+    assert last.channel is first.channel  # of scores that no label has come back to
+    assert last.near is first.near
+
+
+@pytest.mark.parametrize("hears", [True, False])
+def test_whose_pool_is_taken(monkeypatch, seen, hears):
+    """Where trusted rows contradict, theirs, in both rounds; the channel is that of all rows."""
+    X, known, _, _, _ = noisy_blobs(200, 40)
+    of_all, channel, said, plain = Pool(np.zeros(3), np.log([0.5, 0.3, 0.2])), Channel(torch.eye(3), 0.3), [], fit_pool
+
+    def watched(log_ps, wanted):
+        pool = plain(log_ps, wanted)
+        said.append(np.exp(pool(log_ps)))
+        return pool
+
+    monkeypatch.setattr(pooled, "fit_pool", watched)
+    monkeypatch.setattr(pooled, "heard_by_trusted", lambda *_: (0.3, hears))
+    monkeypatch.setattr(pooled, "fit_through_channel", lambda *_, fixed: (of_all, channel))
+    found_in(X, known, known.labelled, known.trusted)
+    by_trusted, of_labels, by_trusted_again = said
+    assert (len(by_trusted), len(of_labels)) == (40, 150)
+    for each, alone in zip(seen, (by_trusted, by_trusted_again), strict=True):
+        assert each.channel is channel
+        expected = np.tile([0.5, 0.3, 0.2], (40, 1)) if hears else alone
+        np.testing.assert_allclose(each.log_p[known.trusted].exp(), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("by_rules", [False, True], ids=["by chance", "by rules"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_weak_rows_have_no_say_where_trusted_rows_contradict(monkeypatch, by_rules, seed):
+    """Labels that rules have given make the heads seem sure of classes that they cannot know."""
+    X, known, true, targets, calibrating = in_strips(300, 100, in_a_place=False, by_rules=by_rules, seed=seed)
+    heard = []
+    monkeypatch.setattr(pooled, "heard_by_trusted", lambda *args: heard.append(heard_by_trusted(*args)) or heard[-1])
     found = found_in(X, known, targets, calibrating)
-    assert len(seen) == ROUNDS
-    best = min(seen, key=lambda each: each.loss)
-    assert best is not seen[0]  # regressing on the posterior was worth a round
-    assert found.loss == best.loss
-    assert torch.equal(found.log_p, best.log_p)
-    for each in seen:  # that of rows that have seen no label
-        assert each.channel is seen[0].channel
-        assert each.near is seen[0].near
+    ((local, hears),) = heard
+    assert hears is not by_rules
+    if by_rules:
+        monkeypatch.setattr(pooled, "heard_by_trusted", lambda *_: (local, True))
+        assert loss_of_p(found_in(X, known, targets, calibrating), true, 300) > loss_of_p(found, true, 300) + 0.03
 
 
 def mislabelled(known, rows):
@@ -224,13 +308,13 @@ def mislabelled(known, rows):
 
 
 def test_calibrating_rows_calibrate():
-    X, known, _, targets, calibrating = noisy_blobs()
-    losses = [found_in(X, each, targets, calibrating).loss for each in (mislabelled(known, calibrating), known)]
-    assert losses[0] > 2 * losses[1]
+    X, known, true, targets, calibrating = noisy_blobs()
+    other = found_in(X, mislabelled(known, calibrating), targets, calibrating)
+    assert loss_of_p(other, true, 500) > 2 * loss_of_p(found_in(X, known, targets, calibrating), true, 500)
 
 
 @pytest.mark.usefixtures("bare_heads")
-def test_calibrating_rows_do_nothing_else():
+def test_calibrating_rows_that_are_no_targets_do_nothing_else():
     X, known, _, targets, calibrating = noisy_blobs()
     other = mislabelled(known, calibrating)
     first, second = (found_in(X, each, targets, calibrating) for each in (known, other))

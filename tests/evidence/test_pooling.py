@@ -20,7 +20,7 @@ from safegain.evidence.pooling import (
     Weak,
     fit_pool,
     fit_through_channel,
-    local_share,
+    heard_by_trusted,
     smoothed,
 )
 from tests.evidence.samples import pair_noise, strips
@@ -223,27 +223,29 @@ def test_a_label_of_pure_noise_says_nothing(noise):
     np.testing.assert_allclose(pool.weights, first.weights, atol=0.01)
 
 
-def heard(in_a_place, n_trusted, n_weak, seed):
-    """What `local_share` is given of strips, by two heads: labels of the nearest 5 and 30 weak rows, without the row's
-    own.
-    """
+def asked(log_ps, hits, y):
+    """What trusted rows are asked with, of these heads and the labels of the weak rows."""
+    of_weak, hits = log_ps[:, len(hits) :], smoothed(hits)
+    near = np.exp(fit_pool(of_weak, np.eye(3)[y])(of_weak))[np.arange(len(y)), y]
+    p = torch.from_numpy(fit_pool(log_ps[:, : len(hits)], hits)(of_weak)).exp().float()
+    weak = Weak(torch.from_numpy(y), torch.from_numpy(near))
+    return log_ps, hits, weak, most_likely_transition(p, weak.y)
+
+
+def asked_of_strips(in_a_place, n_trusted, n_weak, seed):
+    """Two heads: labels of the nearest 5 and 30 weak rows, without the row's own."""
     X, labels, true = strips(n_trusted + n_weak, in_a_place=in_a_place, seed=seed)
     near_rows = NearestNeighbors(n_neighbors=31).fit(X[n_trusted:]).kneighbors(X)[1]
     own = (np.arange(len(X)) >= n_trusted).astype(int)
     votes = np.eye(3)[labels[n_trusted:][near_rows]]
     said = [[row[first : first + size].mean(axis=0) for row, first in zip(votes, own, strict=True)] for size in (5, 30)]
-    log_ps, hits, y = np.log(np.array(said) + 0.03), smoothed(np.eye(3)[true[:n_trusted]]), labels[n_trusted:]
-    of_weak = log_ps[:, n_trusted:]
-    near = np.exp(fit_pool(of_weak, np.eye(3)[y])(of_weak))[np.arange(n_weak), y]
-    p = torch.from_numpy(fit_pool(log_ps[:, :n_trusted], hits)(of_weak)).exp().float()
-    weak = Weak(torch.from_numpy(y), torch.from_numpy(near))
-    return log_ps, hits, weak, most_likely_transition(p, weak.y)
+    return asked(np.log(np.array(said) + 0.03), np.eye(3)[true[:n_trusted]], labels[n_trusted:])
 
 
 def shares(in_a_place, n_trusted, n_weak=600):
     """Of ten simulations."""
-    found = [(heard(in_a_place, n_trusted, n_weak, seed), np.random.RandomState(seed)) for seed in range(10)]
-    return [local_share(*said, random) for said, random in found]
+    found = [(asked_of_strips(in_a_place, n_trusted, n_weak, seed), np.random.RandomState(seed)) for seed in range(10)]
+    return [heard_by_trusted(*said, random)[0] for said, random in found]
 
 
 def test_flips_that_do_not_depend_on_the_place_have_no_large_local_share():
@@ -256,20 +258,86 @@ def test_flips_of_one_place_have_a_local_share():
     assert found.count(MANY) >= 5
 
 
+def by_rules(n, seed):
+    """(log_ps, classes, labels): rules have given labels that are the class of seven rows in ten, by columns in which
+    the heads see nearly all of the rules and nothing else.
+    """
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, n)
+    classes = np.where(rng.random(n) < 0.7, labels, (labels + rng.integers(1, 3, n)) % 3)
+    return log_softmax(3 * np.eye(3)[labels] + rng.standard_normal((2, n, 3)), axis=2), classes, labels
+
+
+def fresh_losses(log_ps, classes, said, local):
+    """Of pools of trusted rows alone, and of these and weak rows."""
+    known, hits, weak, T = said
+    alone = fit_pool(known[:, : len(hits)], hits)
+    both, _ = fit_through_channel(known, hits, weak, alone, Channel(T, local), fixed=False)
+    return [-pool(log_ps)[np.arange(len(classes)), classes].mean() for pool in (alone, both)]
+
+
+def test_labels_that_rules_have_given_have_no_say():
+    """Through the channel the heads seem to be sure; ten simulations."""
+    found, gains, fresh = [], [], by_rules(2000, 99)
+    for seed in range(10):
+        log_ps, classes, labels = by_rules(700, seed)
+        said = asked(log_ps, np.eye(3)[classes[:100]], labels[100:])
+        local, hears = heard_by_trusted(*said, np.random.RandomState(seed))
+        alone, both = fresh_losses(*fresh[:2], said, local)
+        found.append(hears)
+        gains.append(both - alone)
+    assert found.count(False) >= 9
+    assert min(gains) > 0.05
+
+
+def test_labels_that_went_through_a_channel_have_a_say():
+    found, gains, fresh = [], [], simulated(2000, 99)
+    for seed in range(10):
+        log_ps, hits, weak, _ = weak_and_trusted(60, 600, seed)
+        said = asked(log_ps, hits, weak.y.numpy())
+        local, hears = heard_by_trusted(*said, np.random.RandomState(seed))
+        alone, both = fresh_losses(*fresh[:2], said, local)
+        found.append(hears)
+        gains.append(alone - both)
+    assert found.count(True) >= 9
+    assert np.mean(gains) > 0
+
+
+@pytest.mark.parametrize(("alone", "hears"), [(2.1, False), (1.9, True), (-3.0, True)])
 @pytest.mark.parametrize(
     ("none", "many", "share"),
     [(0.6, 3.0, NONE), (0.4, 3.0, MANY), (0.4, 2.1, MANY), (0.4, 1.9, SOME), (-3.0, -3.0, SOME)],
 )
-def test_the_rule_of_the_local_share(monkeypatch, none, many, share):
-    """Made-up gains over the middle share, in standard errors. No row judges a pool that it was fitted to."""
+def test_the_rule_by_which_trusted_rows_hear(monkeypatch, none, many, share, alone, hears):
+    """Made-up gains, in standard errors: of a share over the middle one, and without weak rows over the share that is
+    taken. No row judges a pool that it was fitted to.
+    """
     m, n = 20, FEW_ROWS + 5
     sign, number = np.tile([-1.0, 1.0], (m + n + 1) // 2)[: m + n], np.arange(m + n)
     log_ps = np.stack([sign, number], axis=1)[None]
     weak = Weak(torch.zeros(n, dtype=torch.int64), torch.ones(n, dtype=torch.float64))
     means, judged = {NONE: none / m**0.5, MANY: many / m**0.5}, []
 
-    def made_up(log_ps, hits, weak, pool, channel, *, fixed, most_steps):
-        fitted = log_ps[0, : len(hits), 1]
+    def gains(local, sign):
+        if local is None:
+            return gains(share, sign) + alone / m**0.5 + sign
+        return means[local] + sign if local in means else 0 * sign
+
+    def made_up_pool(fitted, local):
+        def loss_of(log_ps):
+            sign, number = log_ps[0].T
+            assert not np.isin(number, fitted).any()
+            judged.append(number)
+            gain = gains(local, sign)
+            return np.stack([gain - 5, np.full_like(gain, np.nan)], axis=1)
+
+        return loss_of
+
+    def of_trusted(log_ps, hits):
+        assert log_ps.shape[1] == len(hits) == m // 2
+        return made_up_pool(log_ps[0, :, 1], None)
+
+    def of_both(log_ps, hits, weak, pool, channel, *, fixed, most_steps):
         assert (log_ps[0, len(hits) :, 1] == np.arange(m, m + FEW_ROWS)).all()
         assert (len(hits), len(weak.y), len(weak.near), fixed, most_steps) == (
             m // 2,
@@ -278,32 +346,26 @@ def test_the_rule_of_the_local_share(monkeypatch, none, many, share):
             False,
             FEW_STEPS,
         )
+        return made_up_pool(log_ps[0, : len(hits), 1], channel.local), channel
 
-        def loss_of(log_ps):
-            sign, number = log_ps[0].T
-            assert not np.isin(number, fitted).any()
-            judged.append(number)
-            gain = means[channel.local] + sign if channel.local in means else 0 * sign
-            return np.stack([gain - 5, np.full_like(gain, np.nan)], axis=1)
-
-        return loss_of, channel
-
-    monkeypatch.setattr(safegain.evidence.pooling, "fit_through_channel", made_up)
-    found = local_share(log_ps, np.tile([1.0, 0.0], (m, 1)), weak, torch.eye(2), np.random.RandomState(0))
-    assert found == share
+    monkeypatch.setattr(safegain.evidence.pooling, "fit_pool", of_trusted)
+    monkeypatch.setattr(safegain.evidence.pooling, "fit_through_channel", of_both)
+    found = heard_by_trusted(log_ps, np.tile([1.0, 0.0], (m, 1)), weak, torch.eye(2), np.random.RandomState(0))
+    assert found == (share, hears)
     for halves in zip(judged[::2], judged[1::2], strict=True):
         assert (np.sort(np.concatenate(halves)) == np.arange(m)).all()
 
 
-def test_a_local_share_needs_trusted_rows_and_weak_ones():
-    log_ps, hits, weak, T = heard(True, 200, 600, 0)
+def test_a_local_share_and_a_contradiction_need_trusted_rows_and_weak_ones():
+    log_ps, classes, labels = by_rules(800, 0)
+    _, hits, weak, T = asked(log_ps, np.eye(3)[classes[:200]], labels[200:])
 
-    def share(m, n):
+    def found(m, n):
         rows, random = np.concatenate([np.arange(m), 200 + np.arange(n)]), np.random.RandomState(0)
-        return local_share(log_ps[:, rows], hits[:m], weak[np.arange(n)], T, random)
+        return heard_by_trusted(log_ps[:, rows], hits[:m], weak[np.arange(n)], T, random)
 
-    assert share(200, 600) > 0
-    assert share(3, 600) == share(200, 0) == 0
+    assert found(200, 600) == (MANY, False)
+    assert found(3, 600) == found(200, 0) == (NONE, True)
 
 
 def test_smoothed_by_one_row_in_all():

@@ -22,33 +22,50 @@ from safegain.learners.kernel import (
 from tests.evidence.samples import made
 
 EVERYONE = torch.ones(12, dtype=torch.bool)
+WEIGHTS = torch.tensor([0.0, 1.0, 3.0, 0.5, 1.0])
 
 
 def normal_rows(n):
     return made((n, 3), dtype=torch.float32)
 
 
-def refits(F, Y, fitted, penalty):
-    """Ridge predictions of every row from the fitted rows but itself."""
-    F, Y, fitted, n = F.double().numpy(), Y.double().numpy(), fitted.numpy(), len(F)
+def refits(F, Y, weight, penalty):
+    """Weighted ridge predictions of every row from all rows but itself."""
+    F, Y, weight, n = F.double().numpy(), Y.double().numpy(), weight.double().numpy(), len(F)
 
     def refit(i):
-        others = fitted & (np.arange(n) != i)
-        A = F[others]
-        return F[i] @ np.linalg.solve(A.T @ A + penalty * np.eye(A.shape[1]), A.T @ Y[others])
+        A = F.T * np.where(np.arange(n) == i, 0, weight)
+        return F[i] @ np.linalg.solve(A @ F + penalty * np.eye(F.shape[1]), A @ Y)
 
     return np.array([refit(i) for i in range(n)])
 
 
 @pytest.mark.parametrize("penalty", [0.01, 0.3, 10.0])
-def test_leave_one_out_is_a_refit_without_the_row(penalty):
+@pytest.mark.parametrize("ridge_of", [KernelRidge, KernelRidgeInBlocks])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("weight", [torch.arange(30) % 3 > 0, WEIGHTS.repeat(6)], ids=["mask", "weights"])
+def test_leave_one_out_is_a_refit_without_the_row(monkeypatch, penalty, ridge_of, kind, weight):
+    monkeypatch.setattr(safegain.learners.kernel, "BLOCK_ROWS", 8)
     X, Y = normal_rows(30), made((30, 3), seed=1, dtype=torch.float32)
-    fitted, kernel = torch.arange(30) % 3 > 0, Kernel.of(X[:6], 2.0)
-    ridge = KernelRidge(kernel, X, fitted)
-    moment, expected = ridge.moment(Y), refits(kernel.features(X), Y, fitted, penalty)
+    rows, none = scipy.sparse.csr_array(X.numpy()) if kind == "sparse" else X, weight == 0
+    kernel = Kernel.of(rows[:6], 2.0)
+    ridge = ridge_of(kernel, rows, weight)
+    moment, expected = ridge.moment(Y), refits(kernel.features(rows), Y, weight, penalty)
     np.testing.assert_allclose(ridge.leave_one_out(Y, moment, penalty), expected, atol=2e-4)
-    there = kernel.to_landmarks(X[~fitted]) @ ridge.of_landmarks(moment, penalty)
-    np.testing.assert_allclose(there, expected[~fitted], atol=1e-4)
+    there = (kernel.to_landmarks(rows) @ ridge.of_landmarks(moment, penalty)).numpy()
+    np.testing.assert_allclose(there[none], expected[none], atol=1e-4)
+    assert np.abs(there - expected)[~none].max() > 1e-3  # the others have a part in themselves
+
+
+@pytest.mark.parametrize("ridge_of", [KernelRidge, KernelRidgeInBlocks])
+def test_a_weight_is_a_row_that_is_there_so_often(ridge_of):
+    X, Y, often = normal_rows(20), made((20, 2), seed=1, dtype=torch.float32), torch.arange(20) % 4
+    kernel = Kernel.of(X[:6], 2.0)
+    weighted = ridge_of(kernel, X, often)
+    repeated = ridge_of(kernel, X.repeat_interleave(often, dim=0), torch.ones(int(often.sum())))
+    found = weighted.of_landmarks(weighted.moment(Y), 0.3)
+    expected = repeated.of_landmarks(repeated.moment(Y.repeat_interleave(often, dim=0)), 0.3)
+    np.testing.assert_allclose(kernel.to_landmarks(X) @ found, kernel.to_landmarks(X) @ expected, atol=1e-4)
 
 
 def test_kernel_ridge_is_scikit_learns():
@@ -97,17 +114,18 @@ def test_rows_that_are_all_alike():
 def test_features_that_are_not_kept_are_made_again(monkeypatch, kind):
     """Blocks of 16 rows against the features of all of them at once."""
     monkeypatch.setattr(safegain.learners.kernel, "BLOCK_ROWS", 16)
-    X, fitted = normal_rows(70), torch.arange(70) % 7 != 0
+    X, weight = normal_rows(70), WEIGHTS.repeat(14)
+    none = weight[:16] == 0
     rows = scipy.sparse.csr_array(X.numpy()) if kind == "sparse" else X
     Y, kernel = made((70, 2), seed=1, dtype=torch.float32), Kernel.of(rows[:30], 2.0)
-    kept, again = KernelRidge(kernel, rows, fitted), KernelRidgeInBlocks(kernel, rows, fitted)
+    kept, again = KernelRidge(kernel, rows, weight), KernelRidgeInBlocks(kernel, rows, weight)
     np.testing.assert_allclose(again.gram, kept.gram, rtol=1e-4, atol=1e-5)
     for penalty in (0.1, 3.0, 0.1):
         left_out = kept.leave_one_out(Y, kept.moment(Y), penalty)
         np.testing.assert_allclose(again.leave_one_out(Y, again.moment(Y), penalty), left_out, atol=2e-4)
         for ridge in (kept, again):
             there = kernel.to_landmarks(rows[:16]) @ ridge.of_landmarks(ridge.moment(Y), penalty)
-            np.testing.assert_allclose(there[~fitted[:16]], left_out[:16][~fitted[:16]], atol=2e-4)
+            np.testing.assert_allclose(there[none], left_out[:16][none], atol=2e-4)
     other = torch.flip(Y, dims=[0])  # what a row has of itself is kept for other targets
     expected = kept.leave_one_out(other, kept.moment(other), 3.0)
     np.testing.assert_allclose(again.leave_one_out(other, again.moment(other), 3.0), expected, atol=2e-4)

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import safegain.search.contest_road as road
 from safegain import Auto, Forest, KernelMachine, Linear, PerClass, PGSClassifier, Several
 from safegain.learners.mixture import TrainedMixture
+from safegain.search.folds import WITNESSES
 from tests.search.samples import digits, misled, unseen
 
 SMALL = Forest(n_trees=10)
@@ -104,6 +106,38 @@ def test_who_judges_is_no_part_of_training(n):
 def _numbers(X, rows):
     place = {row.tobytes(): number for number, row in enumerate(np.asarray(X, dtype=float))}
     return [place[row.tobytes()] for row in np.asarray(rows, dtype=float)]
+
+
+@pytest.mark.parametrize("n", [320, 640])
+def test_what_the_evidence_may_look_at(monkeypatch, n):
+    """Labels of all rows that may train; trusted ones of a random sample calibrate it too."""
+    asked = []
+
+    def watched(X, known, targets, calibrating, random, find=road.find_evidence):
+        asked.append((known, targets, calibrating))
+        return find(X, known, targets, calibrating, random)
+
+    monkeypatch.setattr(road, "find_evidence", watched)
+    X, noisy, _, trusted = digits(n, 10)
+    noisy = np.where(~trusted & (np.arange(n) % 7 == 0), -1, noisy)
+    sample = trusted & (np.arange(n) % 20 > 0)
+    model = PGSClassifier([Linear()], random_state=0).fit(X, noisy, trusted=trusted, sample=sample)
+    n_trusted, n_sample, n_given = trusted.sum(), sample.sum(), (~trusted & (noisy >= 0)).sum()
+    assert len(asked) == (2 if n_sample >= 150 else 3)
+    n_judged = sum(int((known.trusted & ~targets).sum()) for known, targets, _ in asked)
+    assert n_judged == (model.held_out_.sum() if n_sample >= 150 else n_sample)
+    for known, targets, calibrating in asked[:-1]:
+        assert not (targets & ~known.labelled).any()
+        assert not (calibrating & ~(targets & known.trusted)).any()
+        assert (targets & known.trusted & ~calibrating).sum() == n_trusted - n_sample
+        assert (targets & ~known.trusted).sum() == n_given - int(WITNESSES * n_given)
+    if n_sample < 150:  # each half calibrates where the other one judges
+        (_, first, one), (_, second, other) = ((known, ~targets & known.trusted, c) for known, targets, c in asked[:2])
+        assert torch.equal(first, other)
+        assert torch.equal(second, one)
+    known, targets, calibrating = asked[-1]
+    assert torch.equal(targets, known.labelled)
+    assert (calibrating & known.trusted).sum() == calibrating.sum() == n_sample
 
 
 def test_few_trusted_rows_are_of_use():

@@ -9,6 +9,7 @@ import torch
 from safegain import Linear, Wrapped
 from safegain.data.any_rows import AnyRows
 from safegain.data.parts import Part, Parts
+from safegain.evidence.pooled import TRUST
 from safegain.search.candidates import CORRECTED
 from safegain.search.folds import Fold
 from safegain.search.material import Material
@@ -30,7 +31,7 @@ Q = torch.arange(14.0).reshape(7, 2) / 14
 def fold_of(rows):
     """Without the last weak row, and the held-out ones."""
     none = torch.zeros_like(rows.weak)
-    return Fold(rows.weak & (torch.arange(7) != 3), rows.search, none, none, none, none)
+    return Fold(rows.weak & (torch.arange(7) != 3), rows.search, none, none)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,8 @@ def test_rows_of_each_kind_of_labels(labels, expected):
     assert rows.tolist() == expected
     values = Q[rows].numpy() if labels == CORRECTED else np.eye(2)[material.y[rows]]
     np.testing.assert_allclose(target.values, values)
-    np.testing.assert_array_equal(target.weight, rows + 1)
+    trust = np.where(material.rows.trusted[rows], TRUST, 1) if labels == CORRECTED else 1
+    np.testing.assert_array_equal(target.weight, (rows + 1) * trust)
     assert target.classes is CLASSES
 
 

@@ -88,7 +88,7 @@ def test_it_is_made_of_the_evidence_of_the_first_rows():
     """Its unknowns have one matrix for all rows, in the precision of the model."""
     own = space()
     T, near = own.transition.float(), torch.full((20,), 0.5, dtype=torch.float64)
-    evidence = Evidence(own.log_p.float(), Channel(T, 0.3), near, own.log_p.exp().float(), 0.1)
+    evidence = Evidence(own.log_p.float(), Channel(T, 0.3), near, own.log_p.exp().float())
     found = Posterior.of(evidence, own.y[:15], torch.float64, eps1=2.0, eps2=0.5)
     assert torch.equal(found.log_p, own.log_p.float()[:15].double())
     assert torch.equal(found.transition, T.double())

@@ -29,7 +29,7 @@ from torch import Tensor
 from safegain.data.files import written
 from safegain.data.ranks import Ranks
 
-FORMAT = 2
+FORMAT = 3
 _NAME = re.compile(r"step-(\d+)\.rank-(\d+)-of-(\d+)\.safetensors")
 _WHOLE = re.compile(r"(step|stage)-.+\.safetensors")
 _LEFT_BY_A_KILL = re.compile(r"\..+\.part|\.tmp\w+")  # in the midst of writing, by us or by safetensors

@@ -32,17 +32,16 @@ class Evidence:
     channel: Channel
     near: Tensor  # (n,) how frequent each row's label is hereabouts
     Q: Tensor  # (n, k) of each class given the row and its label; one-hot for trusted rows
-    loss: float  # log-loss of p on the calibrating rows
 
     @property
     def tensors(self) -> dict[str, Tensor]:
-        facts = torch.tensor([self.channel.local, self.loss], dtype=torch.float64)
-        return {"log_p": self.log_p, "transition": self.channel.T, "near": self.near, "Q": self.Q, "facts": facts}
+        local = torch.tensor(self.channel.local, dtype=torch.float64)
+        return {"log_p": self.log_p, "transition": self.channel.T, "near": self.near, "Q": self.Q, "local": local}
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor]) -> "Evidence":
-        local, loss = tensors["facts"].tolist()
-        return cls(tensors["log_p"], Channel(tensors["transition"], local), tensors["near"], tensors["Q"], loss)
+        channel = Channel(tensors["transition"], float(tensors["local"]))
+        return cls(tensors["log_p"], channel, tensors["near"], tensors["Q"])
 
 
 def posterior(log_p: Tensor, likelihood: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """What predicts each row without its own label: a kernel leaving it out, forests out of bag, boosting by halves.
 
 A head regresses on the classes as they are believed to be, in every round anew, and gives scores in several settings;
-trusted rows that were no targets choose between them.
+trusted rows choose between them, each by what is said of it without its own label. Rows weigh; 0: no target.
 """
 
 from abc import ABC, abstractmethod
@@ -48,7 +48,7 @@ class KernelHead(Head):
         self,
         X: Rows,
         width: float,
-        targets: Tensor,
+        weight: Tensor,
         random: np.random.RandomState,
         most_landmarks: int = MOST_LANDMARKS,
     ) -> None:
@@ -59,11 +59,12 @@ class KernelHead(Head):
         some = min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS), most_landmarks)
         landmarks = random.permutation(n)[:some]
         kernel = Kernel.of(rows[landmarks], width)
-        self.ridge: Ridge = (KernelRidgeInBlocks if many_rows(n) else KernelRidge)(kernel, rows, targets)
+        self.ridge: Ridge = (KernelRidgeInBlocks if many_rows(n) else KernelRidge)(kernel, rows, weight)
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
         Y = torch.from_numpy(Q)
-        Y = Y - Y[self.ridge.fitted].mean(dim=0)
+        weight = self.ridge.weight
+        Y = Y - (weight * Y).sum(dim=0) / weight.sum()
         moment = self.ridge.moment(Y)
         for penalty in PENALTIES:
             yield self.ridge.leave_one_out(Y, moment, penalty).numpy()
@@ -74,10 +75,10 @@ class KernelHead(Head):
 
 
 class ForestHead(Head):
-    def __init__(self, X: np.ndarray, targets: Tensor, leaf: int, random: np.random.RandomState) -> None:
+    def __init__(self, X: np.ndarray, weight: Tensor, leaf: int, random: np.random.RandomState) -> None:
         """`leaf` is the place of the leaf size among those of a round."""
         self.X, self.place, self.seed = _flat(X), leaf, random.randint(2**31)
-        self.weight = targets.numpy().astype(np.float64)
+        self.weight = weight.numpy().astype(np.float64)
         self.n_trees = int(np.clip(TREE_ROWS / len(X), LEAST_TREES, MOST_TREES))
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
@@ -96,15 +97,15 @@ class ForestHead(Head):
 class BoostingHead(Head):
     """Each half of the targets is predicted by what the other half has taught, and all other rows by both."""
 
-    def __init__(self, X: np.ndarray, targets: Tensor, random: np.random.RandomState) -> None:
-        self.X, self.seed = _flat(X), random.randint(2**31)
-        order = random.permutation(np.flatnonzero(targets))
+    def __init__(self, X: np.ndarray, weight: Tensor, random: np.random.RandomState) -> None:
+        self.X, self.weight, self.seed = _flat(X), weight.numpy().astype(np.float64), random.randint(2**31)
+        order = random.permutation(np.flatnonzero(self.weight))
         self.halves = [np.sort(order[::2]), np.sort(order[1::2])]
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
         classes = np.arange(Q.shape[1])
         models = [
-            Boosting(max_iter=HEAD_STEPS).train(self.X[half], Target(Q[half], classes), self.seed)
+            Boosting(max_iter=HEAD_STEPS).train(self.X[half], Target(Q[half], classes, self.weight[half]), self.seed)
             for half in self.halves
         ]
         found = np.empty(Q.shape, dtype=np.float32)

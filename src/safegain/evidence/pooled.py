@@ -1,12 +1,12 @@
 """What is known of every row's class before a learner is trained: cross-fitted probabilities and the channel.
 
     p_i     P(class | row i), by rows other than i: several heads (class_heads.py), each calibrated as
-            softmax(scale * score + bias) on trusted rows that were no targets, and pooled (pooling.py)
+            softmax(scale * score + bias) on trusted rows, and pooled (pooling.py)
     T       T[j, l] = P(label l | class j), of the first round: later ones have seen each label through its neighbours
     Q_i     P(class | row i and its label), by the channel (channel.py)
 
-The next round regresses on Q instead of the labels. The round with the least log-loss on the calibrating rows is taken.
-docs/decisions/0008, 0018 and 0019 have the measurements.
+The second round regresses on Q instead of the labels, and is the last: from then on a row's label comes back to it
+through its neighbours. docs/decisions/0008, 0018 and 0019 have the measurements.
 """
 
 from collections.abc import Iterator
@@ -21,11 +21,12 @@ from safegain.data.labels import ClassLabels
 from safegain.data.rows import RowSource
 from safegain.evidence.channel import Channel, Evidence, most_likely_transition, posterior
 from safegain.evidence.class_heads import N_LEAVES, BoostingHead, ForestHead, Head, KernelHead
-from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, local_share, smoothed
+from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, heard_by_trusted, smoothed
 from safegain.learners.kernel import Calibration, calibrate
 
 WIDTHS = (0.15, 0.5, 2.0, 8.0)
-ROUNDS = 3
+ROUNDS = 2
+TRUST = 3.0  # what a trusted row weighs among the targets
 MANY = 50_000  # targets above which boosting is the head: it sees all of them
 MOST_HEARD = 20_000  # weak rows that pool and channel are fitted on
 TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
@@ -34,17 +35,19 @@ TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
 def find_evidence(
     X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
 ) -> Evidence:
-    """`targets` are the rows whose labels are regressed on, `calibrating` trusted rows that are not among them."""
+    """`targets` are the rows whose labels are regressed on, `calibrating` the trusted rows that are a random sample."""
     if isinstance(X, RowSource):
         X = taken_rows(X, np.arange(len(known.y)))
     sparse = scipy.sparse.issparse(X)
+    weight = torch.where(known.trusted, TRUST, 1.0) * targets
     if int(targets.sum()) > MANY and not sparse:
-        return next(_rounds([BoostingHead(X, targets, random)], known, calibrating, random))
-    width = _best_width(X, known, targets, calibrating, random)
-    heads: list[Head] = [KernelHead(X, width, targets, random)]
+        return next(_rounds([BoostingHead(X, weight, random)], known, calibrating, random))
+    width = _best_width(X, known, weight, calibrating, random)
+    heads: list[Head] = [KernelHead(X, width, weight, random)]
     if not sparse:
-        heads += [ForestHead(X, targets, place, random) for place in range(N_LEAVES)]
-    return min(_rounds(heads, known, calibrating, random), key=lambda each: each.loss)
+        heads += [ForestHead(X, weight, place, random) for place in range(N_LEAVES)]
+    *_, last = _rounds(heads, known, calibrating, random)
+    return last
 
 
 def _rounds(
@@ -53,7 +56,7 @@ def _rounds(
     given, judges = known.one_hot, np.flatnonzero(calibrating)
     heard = random.permutation(np.flatnonzero(known.labelled & ~known.trusted))[:MOST_HEARD]
     rows, hits = np.concatenate([judges, heard]), smoothed(given[judges].double().numpy())
-    Q, channel, near = given.float(), None, torch.ones(len(known.y), dtype=torch.float64)
+    Q, channel, near, hears = given.float(), None, torch.ones(len(known.y), dtype=torch.float64), True
     for number in range(ROUNDS):
         log_ps = np.stack([_calibrated(head.scores(Q.numpy(), number), given, judges) for head in heads])
         said = log_ps[:, rows].astype(np.float64)
@@ -63,12 +66,14 @@ def _rounds(
             weak = Weak(known.y[heard], near[heard], known.pairs)
             p = torch.from_numpy(pool(said[:, len(judges) :])).exp().float()
             T = most_likely_transition(p, weak.y, weak.pairs)
-            channel = Channel(T, local_share(said, hits, weak, T, random))
-        pool, channel = fit_through_channel(said, hits, weak, pool, channel, fixed=fixed)
+            local, hears = heard_by_trusted(said, hits, weak, T, random)
+            channel = Channel(T, local)
+        if hears or not fixed:
+            heard_pool, channel = fit_through_channel(said, hits, weak, pool, channel, fixed=fixed)
+            pool = heard_pool if hears else pool
         log_p = torch.from_numpy(pool(log_ps)).float()
         Q = torch.where(known.trusted[:, None], given, posterior(log_p, channel.likelihood(known.y, near).float()))
-        loss = -float((given[judges] * log_p[judges]).sum()) / len(judges)
-        yield Evidence(log_p, channel, near, Q, loss)
+        yield Evidence(log_p, channel, near, Q)
 
 
 def _near(log_ps: np.ndarray, known: ClassLabels, heard: np.ndarray) -> Tensor:
@@ -92,16 +97,16 @@ def _fit(scores: np.ndarray, given: Tensor, judges: np.ndarray) -> Calibration:
 
 
 def _best_width(
-    X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
+    X: Rows, known: ClassLabels, weight: Tensor, calibrating: Tensor, random: np.random.RandomState
 ) -> float:
     """The one that predicts the calibrating rows best from some of the targets."""
-    drawn = random.permutation(np.flatnonzero(targets))[:TRIED_ROWS]
+    drawn = random.permutation(np.flatnonzero((weight > 0) & ~calibrating))[:TRIED_ROWS]
     some = np.concatenate([drawn, np.flatnonzero(calibrating)])
     part, judges = taken_rows(X, some), np.arange(len(drawn), len(some))
     given, seed = known[torch.from_numpy(some)].one_hot, random.randint(2**31)
 
     def loss(width: float) -> float:
-        head = KernelHead(part, width, targets[some], np.random.RandomState(seed), TRIED_LANDMARKS)
+        head = KernelHead(part, width, weight[some], np.random.RandomState(seed), TRIED_LANDMARKS)
         return min(_fit(scores, given, judges).loss for scores in head.scores(given.float().numpy(), 0))
 
     return min(WIDTHS, key=loss)

@@ -99,36 +99,40 @@ def fit_through_channel(
     return pool, channel
 
 
-def local_share(log_ps: np.ndarray, hits: np.ndarray, weak: Weak, T: Tensor, random: np.random.RandomState) -> float:
-    """How much of a label is that of rows hereabouts, by trusted rows.
+def heard_by_trusted(
+    log_ps: np.ndarray, hits: np.ndarray, weak: Weak, T: Tensor, random: np.random.RandomState
+) -> tuple[float, bool]:
+    """How much of a label is that of rows hereabouts, and whether weak rows may have a say in the pool.
 
-    Each half of them judges a pool that was fitted to the other half and to the weak rows.
+    Trusted rows decide: each half of them judges pools that were fitted to the other half, and to the weak rows or not.
+    Labels that rules have given contradict the channel: through it, the heads seem far surer than they may be.
     """
     y, m, order = hits.argmax(axis=1), len(hits), random.permutation(len(hits))
     if m < 4 or not len(weak.y):
-        return NONE
+        return NONE, True
     halves, some = (order[::2], order[1::2]), np.arange(min(len(weak.y), FEW_ROWS))
 
     @cache
-    def losses(local: float) -> np.ndarray:
+    def losses(local: float | None) -> np.ndarray:
+        """None: without the weak rows."""
         found = np.empty(m)
         for known, judged in (halves, halves[::-1]):
-            rows = np.concatenate([known, m + some])
-            start = fit_pool(log_ps[:, known], hits[known])
-            pool, _ = fit_through_channel(
-                log_ps[:, rows], hits[known], weak[some], start, Channel(T, local), fixed=False, most_steps=FEW_STEPS
-            )
+            rows, pool = np.concatenate([known, m + some]), fit_pool(log_ps[:, known], hits[known])
+            if local is not None:
+                channel = Channel(T, local)
+                pool, _ = fit_through_channel(
+                    log_ps[:, rows], hits[known], weak[some], pool, channel, fixed=False, most_steps=FEW_STEPS
+                )
             found[judged] = -pool(log_ps[:, judged])[np.arange(len(judged)), y[judged]]
         return found
 
-    def gain(share: float, other: float) -> float:
+    def gain(local: float | None, other: float) -> float:
         """In standard errors."""
-        gains = losses(other) - losses(share)
+        gains = losses(other) - losses(local)
         return float(gains.mean() / (gains.std() / m**0.5 + 1e-12))
 
-    if gain(NONE, SOME) > SEEMS:
-        return NONE
-    return MANY if gain(MANY, SOME) > BEYOND else SOME
+    share = NONE if gain(NONE, SOME) > SEEMS else MANY if gain(MANY, SOME) > BEYOND else SOME
+    return share, gain(None, share) <= BEYOND
 
 
 def smoothed(hits: np.ndarray) -> np.ndarray:

@@ -96,7 +96,7 @@ class Forest(Family):
         seen = min(n, self.most_rows) * (0.63 if self.bootstrap else 1.0)
         share = _max_features(self, k > 1)
         columns = d**0.5 if share == "sqrt" else float(share) * d
-        per_value = 2e-8 if self.random_splits else 1e-7
+        per_value = 1.5e-8 if self.random_splits else 2.5e-8
         work = seen * np.log2(2 + seen / self.leaf) * columns * per_value * (1 + k / 50)
         return self.n_trees * float(work + 2e-3)
 

@@ -2,9 +2,9 @@
 
     k(x, x') = exp(-|x - x'|^2 / (width m))     m: the mean squared distance between landmarks
     F = K(X, L) R, with R R' = K(L, L)^(-1)     Nystroem features of the rows, for landmarks L
-    H = F (F'F + penalty)^(-1) F'               fitted H Y, left out (H Y - diag(H) Y) / (1 - diag(H))
+    H = F (F'WF + penalty)^(-1) F'W             fitted H Y, left out (H Y - diag(H) Y) / (1 - diag(H)); W: row weights
 
-One eigendecomposition of F'F serves every penalty and all targets Y. Features of many rows are not kept: they are
+One eigendecomposition of F'WF serves every penalty and all targets Y. Features of many rows are not kept: they are
 made again in every pass, block by block. Scores become class probabilities by a calibration.
 """
 
@@ -76,12 +76,12 @@ def _squared_distances(A: Rows, B: Rows) -> Tensor:
 
 
 class Ridge(ABC):
-    """Ridge regression on the features of the rows `fitted`, rotated so that their Gram matrix is diagonal."""
+    """Ridge regression on the features of weighted rows, rotated so that their Gram matrix is diagonal."""
 
     kernel: Kernel
     gram: Tensor  # (r,)
     from_landmarks: Tensor  # (l, r) K(x, L) times this are the rotated features of x
-    fitted: Tensor  # (n,) bool
+    weight: Tensor  # (n, 1) of the rows; 0: not fitted
 
     def shrunk(self, penalty: float) -> Tensor:
         return 1 / (self.gram + penalty).float()
@@ -92,41 +92,41 @@ class Ridge(ABC):
 
     @abstractmethod
     def moment(self, Y: Tensor) -> Tensor:
-        """F'Y over the fitted rows, from which predictions follow for every penalty  # (r, k)"""
+        """F'WY over all rows, from which predictions follow for every penalty  # (r, k)"""
 
     @abstractmethod
     def leave_one_out(self, Y: Tensor, moment: Tensor, penalty: float) -> Tensor:
-        """Predictions for all rows, each of the fitted ones by the others alone  # (n, k)"""
+        """Predictions for all rows, each by the others alone  # (n, k)"""
 
 
 class KernelRidge(Ridge):
     """With the features of all rows at hand."""
 
-    def __init__(self, kernel: Kernel, rows: Rows, fitted: Tensor) -> None:
+    def __init__(self, kernel: Kernel, rows: Rows, weight: Tensor) -> None:
         F = kernel.features(rows)
-        part = F[fitted]
-        values, vectors = torch.linalg.eigh((part.T @ part).double())
-        self.kernel, self.gram, self.fitted = kernel, values.clamp(min=0), fitted
+        self.kernel, self.weight = kernel, weight.float()[:, None]
+        values, vectors = torch.linalg.eigh((F.T @ (self.weight * F)).double())
+        self.gram = values.clamp(min=0)
         self.F, self.from_landmarks = F @ vectors.float(), (kernel.root.double() @ vectors).float()
 
     def moment(self, Y: Tensor) -> Tensor:
-        return self.F[self.fitted].T @ Y[self.fitted]
+        return self.F.T @ (self.weight * Y)
 
     def leave_one_out(self, Y: Tensor, moment: Tensor, penalty: float) -> Tensor:
         shrunk = self.shrunk(penalty)
-        own = (self.F.square() @ shrunk).clamp(max=0.999)[:, None]
-        return _left_out(self.F @ (shrunk[:, None] * moment), own, Y, self.fitted)
+        own = self.weight * (self.F.square() @ shrunk)[:, None]
+        return _left_out(self.F @ (shrunk[:, None] * moment), own, Y)
 
 
 class KernelRidgeInBlocks(Ridge):
     """The same for many rows."""
 
-    def __init__(self, kernel: Kernel, rows: Rows, fitted: Tensor) -> None:
-        self.kernel, self.rows, self.fitted = kernel, rows, fitted
+    def __init__(self, kernel: Kernel, rows: Rows, weight: Tensor) -> None:
+        self.kernel, self.rows, self.weight = kernel, rows, weight.float()[:, None]
         gram = torch.zeros(kernel.root.shape[1], kernel.root.shape[1], dtype=torch.float64)
         for block, K in self._passes():
-            part = K[fitted[block]] @ kernel.root
-            gram += part.T @ part
+            part = K @ kernel.root
+            gram += part.T @ (self.weight[block] * part)
         values, vectors = torch.linalg.eigh(gram)
         self.gram, self.from_landmarks = values.clamp(min=0), (kernel.root.double() @ vectors).float()
         self._own: dict[float, Tensor] = {}
@@ -134,7 +134,7 @@ class KernelRidgeInBlocks(Ridge):
     def moment(self, Y: Tensor) -> Tensor:
         total = torch.zeros(len(self.from_landmarks), Y.shape[1], dtype=torch.float64)
         for block, K in self._passes():
-            total += K[self.fitted[block]].T @ Y[block][self.fitted[block]]
+            total += K.T @ (self.weight[block] * Y[block])
         return (self.from_landmarks.double().T @ total).float()
 
     def leave_one_out(self, Y: Tensor, moment: Tensor, penalty: float) -> Tensor:
@@ -142,20 +142,21 @@ class KernelRidgeInBlocks(Ridge):
             own = self._own[penalty] = torch.empty(len(Y), 1)
             for block, K in self._passes():
                 torch.mv((K @ self.from_landmarks).square_(), self.shrunk(penalty), out=own[block, 0])
-            own.clamp_(max=0.999)
+            own *= self.weight
         own, of_landmarks, left_out = self._own[penalty], self.of_landmarks(moment, penalty), torch.empty_like(Y)
         for block, K in self._passes():
-            left_out[block] = _left_out(K @ of_landmarks, own[block], Y[block], self.fitted[block])
+            left_out[block] = _left_out(K @ of_landmarks, own[block], Y[block])
         return left_out
 
     def _passes(self) -> Iterator[tuple[slice, Tensor]]:
-        for first in range(0, len(self.fitted), BLOCK_ROWS):
+        for first in range(0, len(self.weight), BLOCK_ROWS):
             block = slice(first, first + BLOCK_ROWS)
             yield block, self.kernel.to_landmarks(self.rows[block])
 
 
-def _left_out(Z: Tensor, own: Tensor, Y: Tensor, fitted: Tensor) -> Tensor:
-    return torch.where(fitted[:, None], (Z - own * Y) / (1 - own), Z)
+def _left_out(Z: Tensor, own: Tensor, Y: Tensor) -> Tensor:
+    own = own.clamp(max=0.999)
+    return (Z - own * Y) / (1 - own)
 
 
 @dataclass(frozen=True)

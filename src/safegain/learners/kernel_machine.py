@@ -68,8 +68,8 @@ class KernelMachine(Family):
 
     def cost(self, n: int, d: int, k: int) -> float:
         m, n = self.n_landmarks or n_landmarks(n), min(n, MOST_FITTED)
-        tried = 0.0 if self.width else len(WIDTHS) * 0.7 * min(n / TRIED_ROWS, 1.0)
-        return 0.05 + tried + 5e-10 * m**3 + n * m * (m + d + 10 * k) * 1e-10
+        tried = 0.0 if self.width else len(WIDTHS) * 0.5 * min(n / TRIED_ROWS, 1.0)
+        return 0.05 + tried + 2.5e-10 * m**3 + n * m * (m + d + 10 * k) * 6e-11
 
     def _width(self, rows: Tensor, target: Target) -> float:
         part, some = rows[:TRIED_ROWS], target.taken(np.arange(min(TRIED_ROWS, len(rows))))

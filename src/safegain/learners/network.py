@@ -70,7 +70,7 @@ class Network(Differentiable):
 
     def cost(self, n: int, d: int, k: int) -> float:
         recipe = self.recipe or recipe_for(n)
-        return recipe.n_steps * recipe.batch_size * (self.n_hidden or N_HIDDEN) * (d + k + 20) * 4e-10
+        return 0.5 + recipe.n_steps * recipe.batch_size * (self.n_hidden or N_HIDDEN) * (d + k + 20) * 2e-10
 
     def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
         usual = N_HIDDEN if by_recipe else SOLVER_HIDDEN

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from safegain.learners.base import Learner
 from safegain.search.references import REFERENCES
 
 CORRECTED = "corrected"  # labels: the evidence's distributions, and those of trusted rows
+DEAR, TIMES = 40.0, 4.0  # seconds of one core, and times the median: what costs more is not tried
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,19 @@ def candidates(learners: Sequence[Learner], rivals: Sequence[str]) -> list[Candi
     kinds = (*rivals, CORRECTED)
     found = [Candidate(each, labels) for labels in kinds for learner in learners for each in learner.variants(labels)]
     return list(dict.fromkeys(found))
+
+
+def that_scale(found: list[Candidate]) -> list[Candidate]:
+    """Learners that gain from many rows; corrected labels come from boosting, and teach others."""
+    able = [each for each in found if each.learner.scales and (each.is_reference or not each.learner.is_head)]
+    return able if {each.is_reference for each in able} == {True, False} else found
+
+
+def affordable(found: list[Candidate], n: int, d: int, k: int) -> list[Candidate]:
+    """Without trainings that take far longer than the others, such as boosting of many columns and classes."""
+    costs = [each.learner.cost(n, d, k) for each in found]
+    most = max(DEAR, TIMES * float(np.median(costs)))
+    return [each for each, cost in zip(found, costs, strict=True) if cost <= most]
 
 
 def learner_name(learner: Learner) -> str:

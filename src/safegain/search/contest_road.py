@@ -29,7 +29,7 @@ from safegain.learners.mixture import TrainedMixture, logits_of
 from safegain.learners.several import Several
 from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import numbers, numbers_of_any
-from safegain.search.candidates import Candidate, candidates
+from safegain.search.candidates import Candidate, affordable, candidates, that_scale
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.entry import ByFold, Entry
 from safegain.search.folds import FEW, Fold, folds_of, last_fold
@@ -154,11 +154,12 @@ class _Road:
         )
 
     def _entries(self) -> list[Entry]:
-        """Of many rows, learners that gain from all of them; corrected labels come from boosting, and teach others."""
-        found = candidates([self.problem.learner], self._rivals())
-        if self.many and isinstance(self.problem.learner, Several):
-            able = [each for each in found if each.learner.scales and (each.is_reference or not each.learner.is_head)]
-            found = able if {each.is_reference for each in able} == {True, False} else found
+        learner, X = self.problem.learner, self.material.X
+        found = candidates([learner], self._rivals())
+        if self.many and isinstance(learner, Several):
+            found = that_scale(found)
+        elif isinstance(learner, Several) and learner.only_fitting:
+            found = affordable(found, len(self.material.y), int(np.prod(X.shape[1:])), self.material.k)
         return [Entry(each) for each in found]
 
     def _rivals(self) -> tuple[str, ...]:
@@ -183,12 +184,12 @@ class _Road:
 
     def _evidence(self, name: str, fold: Fold) -> Evidence:
         if (kept := self.stages.kept(name)) is None:
-            pairs = self.material.pairs(fold.trusted)
+            rows, pairs = self.material.rows, self.material.pairs(fold.trusted)
             found = find_evidence(
                 self.material.evidence_rows,
                 self.material.labels(pairs),
-                fold.targets,
-                fold.calibrating,
+                rows.labelled & (fold.weak | fold.trusted),
+                fold.trusted & rows.sample,
                 self.problem.random,
             )
             kept = self.stages.keep(name, Kept(found.tensors))

@@ -1,4 +1,4 @@
-"""Which rows train, which calibrate the evidence, and which judge."""
+"""Which rows train, and which judge."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from safegain.data.splits import hold_out
 from safegain.search.arrangement import Arrangement, numbers
 
-LEAST = 8  # trusted rows of a random sample, to calibrate on some and compare on others
+LEAST = 8  # trusted rows of a random sample, to learn from some and compare on others
 FEW = 150  # below it, each half of them judges in turn
 WITNESSES, MOST_WITNESSES, LEAST_WITNESSES = 0.2, 2000, 20  # of the weak rows with a label
 
@@ -20,38 +20,33 @@ class Fold:
 
     weak: Tensor  # that may train
     trusted: Tensor  # that may train
-    targets: Tensor  # that the evidence regresses on
-    calibrating: Tensor  # that the evidence is calibrated on, and not regressed on
     judged: Tensor
     witnesses: Tensor  # weak rows whose labels judge too
 
 
 def folds_of(rows: Arrangement, y: Tensor, random: np.random.RandomState) -> list[Fold]:
-    """Of few trusted rows none is a target, and each half judges what the other has calibrated; no fold: too few."""
+    """Of few trusted rows, each half judges what the other has taught; no fold: too few."""
     sample, others = rows.trusted & rows.sample, rows.trusted & ~rows.sample
     n = int(sample.sum())
     if n < LEAST or (n >= FEW and not rows.held_out.any()):
         return []
     witnesses = _witnesses(rows, random)
     weak = rows.weak & ~witnesses
-    given = weak & rows.labelled
-    if n < FEW:
-        half = _half(sample, y, random)
-        turns = ((sample & ~half, half), (half, sample & ~half))
-        heard = torch.from_numpy(random.rand(len(weak)) < 0.5)
-        return [
-            Fold(weak, others | known, given | others, known, judged, witnesses & (heard ^ bool(number)))
-            for number, (known, judged) in enumerate(turns)
-        ]
-    half = _half(rows.search & rows.sample, y, random)
-    return [Fold(weak, rows.search, given | (rows.search & ~half), half, rows.held_out, witnesses)]
+    if n >= FEW:
+        return [Fold(weak, rows.search, rows.held_out, witnesses)]
+    half = _half(sample, y, random)
+    turns = ((sample & ~half, half), (half, sample & ~half))
+    heard = torch.from_numpy(random.rand(len(weak)) < 0.5)
+    return [
+        Fold(weak, others | known, judged, witnesses & (heard ^ bool(number)))
+        for number, (known, judged) in enumerate(turns)
+    ]
 
 
 def last_fold(rows: Arrangement) -> Fold:
-    """All rows train; trusted ones that judged calibrate, and of few all do."""
-    given, sample, none = rows.labelled & rows.weak, rows.trusted & rows.sample, torch.zeros_like(rows.weak)
-    calibrating = sample if int(sample.sum()) < FEW else rows.held_out
-    return Fold(rows.weak, rows.trusted, (given | rows.trusted) & ~calibrating, calibrating, none, none)
+    """All rows train."""
+    none = torch.zeros_like(rows.weak)
+    return Fold(rows.weak, rows.trusted, none, none)
 
 
 def _witnesses(rows: Arrangement, random: np.random.RandomState) -> Tensor:

@@ -13,6 +13,7 @@ from safegain.data.labels import ClassLabels, one_hot
 from safegain.data.parts import Parts
 from safegain.evidence.channel import counted_pairs
 from safegain.evidence.numeric_rows import numeric_rows, without_gaps
+from safegain.evidence.pooled import TRUST
 from safegain.learners.base import Learner
 from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
@@ -86,4 +87,7 @@ class Material:
         else:
             values = one_hot(self.y[found], self.k, torch.float32)
         weight = None if self.weight is None else self.weight[found.numpy()]
+        if labels == CORRECTED:  # what is known counts for more than what is found
+            trust = np.where(self.rows.trusted[found], TRUST, 1.0)
+            weight = trust if weight is None else trust * weight
         return found.numpy(), Target(values.numpy(), self.classes, weight)
