@@ -18,7 +18,7 @@ SMALL = Forest(n_trees=10)
 
 def fitted(n=480, wrong=0.5, **settings):
     X, noisy, true, trusted = digits(n, 10, wrong)
-    model = PGSClassifier(**{"model": [SMALL, Linear()], "random_state": 0} | settings)
+    model = PGSClassifier(**{"model": [SMALL, Linear(alpha=1e-4)], "random_state": 0} | settings)
     return model.fit(X, noisy, trusted=trusted), X, noisy, true, trusted
 
 
@@ -69,11 +69,11 @@ def test_misled_evidence_does_not_win(monkeypatch):
 
 def test_nothing_better_hands_the_reference_back(monkeypatch):
     monkeypatch.setattr(road, "find_evidence", misled(road.find_evidence))
-    model, X, noisy, _, trusted = fitted(model=[Linear()], reference="raw+trusted", wrong=0.1)
+    model, X, noisy, _, trusted = fitted(model=[Linear(alpha=1e-4)], reference="raw+trusted", wrong=0.1)
     assert model.record_.fell_back
     assert "nothing was better" in model.safeness_.status
-    assert "so this is the reference, Linear() trained on raw+trusted rows." in model.safeness_.status
-    alone = Linear().train(X, _target(noisy), 0)
+    assert "so this is the reference, Linear(alpha=0.0001) trained on raw+trusted rows." in model.safeness_.status
+    alone = Linear(alpha=1e-4).train(X, _target(noisy), 0)
     assert (model.predict(X) == alone.predict(X)).mean() > 0.99  # trained on all rows, as the user would have had it
     np.testing.assert_array_equal(model.corrected_labels_[~trusted], noisy[~trusted])
 
@@ -121,7 +121,7 @@ def test_what_the_evidence_may_look_at(monkeypatch, n):
     X, noisy, _, trusted = digits(n, 10)
     noisy = np.where(~trusted & (np.arange(n) % 7 == 0), -1, noisy)
     sample = trusted & (np.arange(n) % 20 > 0)
-    model = PGSClassifier([Linear()], random_state=0).fit(X, noisy, trusted=trusted, sample=sample)
+    model = PGSClassifier([Linear(alpha=1e-4)], random_state=0).fit(X, noisy, trusted=trusted, sample=sample)
     n_trusted, n_sample, n_given = trusted.sum(), sample.sum(), (~trusted & (noisy >= 0)).sum()
     assert len(asked) == (2 if n_sample >= 150 else 3)
     n_judged = sum(int((known.trusted & ~targets).sum()) for known, targets, _ in asked)
@@ -155,9 +155,9 @@ def test_too_few_trusted_rows_to_compare():
     X, noisy, _, trusted = digits()
     few = trusted & (np.cumsum(trusted) <= 7)
     rows = ~trusted | few
-    model = PGSClassifier([Linear(), SMALL], random_state=0).fit(X[rows], noisy[rows], trusted=few[rows])
+    model = PGSClassifier([Linear(alpha=1e-4), SMALL], random_state=0).fit(X[rows], noisy[rows], trusted=few[rows])
     assert "7 trusted rows are too few" in model.safeness_.status
-    assert "so this is the reference, Linear() trained on raw+trusted rows." in model.safeness_.status
+    assert "so this is the reference, Linear(alpha=0.0001) trained on raw+trusted rows." in model.safeness_.status
     assert model.reference_ == "raw+trusted"
     assert len(model.leaderboard_) == 0
 
@@ -181,7 +181,7 @@ class Scaling(Spy):
 
 def test_of_many_rows_learners_that_gain_from_them_are_trained_once(monkeypatch):
     monkeypatch.setattr(road, "MANY", 300)
-    spy = Scaling()
+    spy = Scaling(alpha=1e-4)
     model, X, *_ = fitted(640, model=[spy, SMALL], wrong=0.5)
     board = model.leaderboard_
     assert board["learner"].str.startswith("Scaling(").all()
@@ -195,7 +195,7 @@ def test_of_many_rows_learners_that_gain_from_them_are_trained_once(monkeypatch)
 
 def test_of_many_rows_who_found_the_evidence_is_not_taught_by_it(monkeypatch):
     monkeypatch.setattr(road, "MANY", 300)
-    head = Scaling()
+    head = Scaling(alpha=1e-4)
     object.__setattr__(head, "is_head", True)
     model, *_ = fitted(640, model=[head, Scaling(alpha=1e-3)], wrong=0.5)
     taught = model.leaderboard_.query("trained_on == 'corrected'")["learner"]
@@ -208,7 +208,7 @@ def test_balanced_classes_count_the_same():
     rare = (true == 0) & (np.arange(len(true)) % 8 > 0)
     kept = ~rare
     plain, balanced = (
-        PGSClassifier([SMALL, Linear()], search=Auto(measure=measure), random_state=0).fit(
+        PGSClassifier([SMALL, Linear(alpha=1e-4)], search=Auto(measure=measure), random_state=0).fit(
             X[kept], noisy[kept], trusted=trusted[kept]
         )
         for measure in ("log-loss", "balanced")
@@ -248,7 +248,7 @@ def test_a_run_that_goes_on_ends_the_same(tmp_path, monkeypatch):
         return enter(self, entry, evidences)
 
     monkeypatch.setattr(road._Road, "_enter", killed)
-    model = PGSClassifier([SMALL, Linear()], random_state=0, checkpoint=tmp_path / "kept")
+    model = PGSClassifier([SMALL, Linear(alpha=1e-4)], random_state=0, checkpoint=tmp_path / "kept")
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, noisy, trusted=trusted)
     monkeypatch.setattr(road._Road, "_enter", enter)
@@ -262,7 +262,7 @@ def test_a_run_that_goes_on_ends_the_same(tmp_path, monkeypatch):
 def test_rows_without_a_label_have_a_distribution():
     X, noisy, true, trusted = digits(480)
     noisy = np.where(~trusted & (np.arange(len(noisy)) % 5 == 0), -1, noisy)
-    model = PGSClassifier([SMALL, Linear()], random_state=0).fit(X, noisy, trusted=trusted)
+    model = PGSClassifier([SMALL, Linear(alpha=1e-4)], random_state=0).fit(X, noisy, trusted=trusted)
     bare = noisy == -1
     assert (model.corrected_labels_[bare] == true[bare]).mean() > 0.8
     np.testing.assert_allclose(model.label_distribution_.sum(axis=1), 1, atol=1e-5)
@@ -275,4 +275,4 @@ def test_a_list_is_for_classes():
         PGSRegressor([Linear()]).fit(np.zeros((20, 2)), np.arange(20.0))
     with pytest.raises(ValueError, match="list is empty"):
         PGSClassifier([]).fit(np.zeros((20, 2)), np.arange(20) % 2)
-    assert Several([Linear()]).variants("raw") == (Linear(),)
+    assert Several([KernelMachine()]).variants("raw", 9) == (KernelMachine(),)

@@ -57,8 +57,8 @@ class Learner(Settings, ABC):
     def cost(self, n: int, d: int, k: int) -> float:
         """Seconds that training takes on one core, roughly: n rows, d columns, k classes or 1 for numbers."""
 
-    def variants(self, labels: str) -> "tuple[Learner, ...]":
-        """The learners to try on labels of that kind: with noise in them some settings stand where others do not."""
+    def variants(self, labels: str, n: int) -> "tuple[Learner, ...]":
+        """The learners to try on n labels of that kind: with noise in them some settings stand where others do not."""
         return (self,)
 
 

@@ -5,13 +5,14 @@ cross-entropy to its distribution. Many rows draw a class each. A tenth of the r
 """
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from safegain.data.settings import check, is_number, is_whole, setting
-from safegain.learners.base import Family
+from safegain.learners.base import Family, Learner
 from safegain.learners.categories import Categories
 from safegain.learners.target import Target
 from safegain.learners.trained_boosting import ABSENT, BoostedTrees, TrainedBoosting
@@ -21,6 +22,8 @@ from safegain.learners.trees import tree_rows
 LOSSES = {"squared": "squared_error", "absolute": "absolute_error"}
 ENOUGH = 200  # rows of which a tenth says when to stop; fewer are all trained on
 MANY = 100_000  # rows of which each draws one of its classes: twice as many would take twice the time
+USUAL_LEAF, NOISY_LEAF = 20, 100  # rows of a leaf; the second: on noisy labels
+NOISY_NODES, NOISY_ROWS = 8, 20_000  # leaves of a tree on noisy labels; of more rows trees may be large
 FEW_STEPS = 50  # where nothing says when to stop
 
 
@@ -33,7 +36,8 @@ class Boosting(Family):
     max_iter : steps at most; each grows a tree, or one for each of three classes or more
     learning_rate : how much of a tree's mending is taken
     max_leaf_nodes : leaves of a tree at most
-    min_samples_leaf : rows that a leaf has at least; large leaves stand noisy labels
+    min_samples_leaf : rows that a leaf has at least; large leaves stand noisy labels. None is 20; a contest of classes
+        then takes 100 on noisy labels, and where rows are few trees of 8 leaves
     l2 : penalty of the leaves' values
     patience : steps without a gain on the stopping rows before it stops; the best step's model is kept
     loss : of numbers: "squared", or "absolute", which stands large errors
@@ -43,7 +47,7 @@ class Boosting(Family):
     max_iter: int = 300
     learning_rate: float = 0.1
     max_leaf_nodes: int = 31
-    min_samples_leaf: int = 20
+    min_samples_leaf: int | None = None
     l2: float = 0.0
     patience: int = 10
     loss: str = "squared"
@@ -54,7 +58,9 @@ class Boosting(Family):
     is_head: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name, least in (("max_iter", 1), ("max_leaf_nodes", 2), ("min_samples_leaf", 1), ("patience", 1)):
+        leaf = self.min_samples_leaf
+        check(self, "min_samples_leaf", "be None or a whole number of at least 1", leaf is None or is_whole(leaf))
+        for name, least in (("max_iter", 1), ("max_leaf_nodes", 2), ("patience", 1)):
             value = getattr(self, name)
             check(self, name, f"be a whole number of at least {least}", is_whole(value, least=least))
         rate = self.learning_rate
@@ -63,6 +69,12 @@ class Boosting(Family):
         check(self, "loss", f"be one of {', '.join(LOSSES)}", self.loss in LOSSES)
         columns = isinstance(self.categorical, tuple) and all(is_whole(each, least=0) for each in self.categorical)
         check(self, "categorical", "be a tuple of column numbers", columns)
+
+    def variants(self, labels: str, n: int) -> tuple[Learner, ...]:
+        if self.min_samples_leaf is not None or labels in ("trusted", "corrected"):
+            return (self,)
+        nodes = min(self.max_leaf_nodes, NOISY_NODES) if n <= NOISY_ROWS else self.max_leaf_nodes
+        return (replace(self, min_samples_leaf=NOISY_LEAF, max_leaf_nodes=nodes),)
 
     def train(self, X: np.ndarray, target: Target, seed: int) -> TrainedBoosting:
         if (last := max(self.categorical, default=-1)) >= X.shape[1]:
@@ -102,7 +114,7 @@ class Boosting(Family):
             max_iter=self.max_iter if stops else min(self.max_iter, FEW_STEPS),
             learning_rate=self.learning_rate,
             max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_leaf=self.min_samples_leaf,
+            min_samples_leaf=self.min_samples_leaf or USUAL_LEAF,
             l2_regularization=self.l2,
             n_iter_no_change=self.patience,
             early_stopping=stops,

@@ -71,10 +71,10 @@ class Forest(Family):
     def leaf(self) -> int:
         return USUAL_LEAF if self.min_samples_leaf is None else self.min_samples_leaf
 
-    def variants(self, labels: str) -> tuple[Learner, ...]:
+    def variants(self, labels: str, n: int) -> tuple[Learner, ...]:
         if self.min_samples_leaf is not None:
             return (self,)
-        leaves = {"trusted": (1, 1), "corrected": (1, 3)}.get(labels, (5, 10))
+        leaves = (1, 3) if labels in ("trusted", "corrected") else (5, 10)
         return tuple(
             replace(self, min_samples_leaf=leaf, random_splits=drawn)
             for leaf, drawn in zip(leaves, (True, False), strict=True)

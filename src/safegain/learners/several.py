@@ -66,8 +66,8 @@ class Several(Learner):
         for each in self.learners:
             each.check_contest()
 
-    def variants(self, labels: str) -> tuple[Learner, ...]:
-        return tuple(variant for each in self.learners for variant in each.variants(labels))
+    def variants(self, labels: str, n: int) -> tuple[Learner, ...]:
+        return tuple(variant for each in self.learners for variant in each.variants(labels, n))
 
     def train(self, X: Any, target: Target, seed: int) -> Trained:
         """The first: where nothing can be compared, it stands for all."""

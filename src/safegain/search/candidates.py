@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-
 from safegain.learners.base import Learner
 from safegain.search.references import REFERENCES
 
 CORRECTED = "corrected"  # labels: the evidence's distributions, and those of trusted rows
-DEAR, TIMES = 40.0, 4.0  # seconds of one core, and times the median: what costs more is not tried
+DEAR, TIMES = 40.0, 10.0  # seconds of one core, and times the cheapest: what costs more is not tried
 
 
 @dataclass(frozen=True)
@@ -31,10 +29,10 @@ class Candidate:
         return self.labels in REFERENCES
 
 
-def candidates(learners: Sequence[Learner], rivals: Sequence[str]) -> list[Candidate]:
-    """Every learner on the labels of each rival, and on corrected ones, in the settings that stand these."""
+def candidates(learner: Learner, rivals: Sequence[str], n: int) -> list[Candidate]:
+    """The learner, or each of several, on n labels of each rival and of corrected ones, as settings stand these."""
     kinds = (*rivals, CORRECTED)
-    found = [Candidate(each, labels) for labels in kinds for learner in learners for each in learner.variants(labels)]
+    found = [Candidate(each, labels) for labels in kinds for each in learner.variants(labels, n)]
     return list(dict.fromkeys(found))
 
 
@@ -47,7 +45,7 @@ def that_scale(found: list[Candidate]) -> list[Candidate]:
 def affordable(found: list[Candidate], n: int, d: int, k: int) -> list[Candidate]:
     """Without trainings that take far longer than the others, such as boosting of many columns and classes."""
     costs = [each.learner.cost(n, d, k) for each in found]
-    most = max(DEAR, TIMES * float(np.median(costs)))
+    most = max(DEAR, TIMES * min(costs))
     return [each for each, cost in zip(found, costs, strict=True) if cost <= most]
 
 

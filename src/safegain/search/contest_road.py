@@ -154,12 +154,12 @@ class _Road:
         )
 
     def _entries(self) -> list[Entry]:
-        learner, X = self.problem.learner, self.material.X
-        found = candidates([learner], self._rivals())
+        learner, X, n = self.problem.learner, self.material.X, len(self.material.y)
+        found = candidates(learner, self._rivals(), n)
         if self.many and isinstance(learner, Several):
             found = that_scale(found)
         elif isinstance(learner, Several) and learner.only_fitting:
-            found = affordable(found, len(self.material.y), int(np.prod(X.shape[1:])), self.material.k)
+            found = affordable(found, n, int(np.prod(X.shape[1:])), self.material.k)
         return [Entry(each) for each in found]
 
     def _rivals(self) -> tuple[str, ...]:
