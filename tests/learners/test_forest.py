@@ -110,3 +110,8 @@ def test_rows_hardly_more_than_classes_are_no_reason_to_warn():
     X, codes = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 8
     model = Forest(n_trees=3).train(X, Target.of_codes(codes, np.arange(8)), 0)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_a_draft_has_half_of_the_trees():
+    assert [Forest(n_trees=n).draft() for n in (1, 7, 200)] == [Forest(n_trees=n) for n in (1, 4, 100)]
+    assert Forest(min_samples_leaf=3).draft().min_samples_leaf == 3

@@ -140,6 +140,14 @@ def test_what_the_evidence_may_look_at(monkeypatch, n):
     assert (calibrating & known.trusted).sum() == calibrating.sum() == n_sample
 
 
+def test_drafts_compete_and_the_whole_is_handed_over(monkeypatch):
+    grown, plain = [], Forest.train
+    monkeypatch.setattr(Forest, "train", lambda self, *args: grown.append(self.n_trees) or plain(self, *args))
+    fitted(model=[Forest(n_trees=10, min_samples_leaf=1)])
+    assert set(grown) == {5, 10}
+    assert grown == sorted(grown)  # the last ones are whole
+
+
 def test_few_trusted_rows_are_of_use():
     X, noisy, _, trusted = digits(400, 10, 0.5)
     few = trusted & (np.cumsum(trusted) <= 30)

@@ -57,6 +57,10 @@ class Learner(Settings, ABC):
     def cost(self, n: int, d: int, k: int) -> float:
         """Seconds that training takes on one core, roughly: n rows, d columns, k classes or 1 for numbers."""
 
+    def draft(self) -> "Learner":
+        """A cheaper one that ranks among others as this one does."""
+        return self
+
     def variants(self, labels: str, n: int) -> "tuple[Learner, ...]":
         """The learners to try on n labels of that kind: with noise in them some settings stand where others do not."""
         return (self,)

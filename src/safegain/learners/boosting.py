@@ -13,6 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import Family, Learner
+from safegain.learners.bins import Bins
 from safegain.learners.categories import Categories
 from safegain.learners.target import Target
 from safegain.learners.trained_boosting import ABSENT, BoostedTrees, TrainedBoosting
@@ -24,6 +25,7 @@ ENOUGH = 200  # rows of which a tenth says when to stop; fewer are all trained o
 MANY = 100_000  # rows of which each draws one of its classes: twice as many would take twice the time
 USUAL_LEAF, NOISY_LEAF = 20, 100  # rows of a leaf; the second: on noisy labels
 NOISY_NODES, NOISY_ROWS = 8, 20_000  # leaves of a tree on noisy labels; of more rows trees may be large
+MOST_BINNED = 200_000  # rows; of more, scikit-learn finds bins from so many, without weights
 FEW_STEPS = 50  # where nothing says when to stop
 
 
@@ -90,7 +92,9 @@ class Boosting(Family):
             return _constant(int(present[0]), X.shape[1], target.classes, categories)
         if target.classes is not None:  # a class that training rows lack cannot be scored
             stopping = tuple(part[np.isin(stopping[1], present)] for part in stopping)  # type: ignore[assignment]
-        X = categories.encoded(X)
+        X, weighted = categories.encoded(X), np.ptp(trained[2]) > 0
+        bins = Bins.of(X[parts[0]]) if weighted and len(rows) <= MOST_BINNED else Bins({})
+        X = bins.coded(X) if bins.edges else X
         booster = self._booster(target, bool(n_stop), int(random.integers(2**31)))
         stop: dict[str, Any] = {}
         if n_stop:
@@ -99,8 +103,8 @@ class Boosting(Family):
         numbers, labels, weights = trained
         with warnings.catch_warnings():  # where rows are hardly more than the classes
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            booster.fit(X[numbers], labels, sample_weight=weights, **stop)
-        return _trained(booster, target, categories)
+            booster.fit(X[numbers], labels, sample_weight=weights if weighted else None, **stop)
+        return _trained(booster, target, categories, bins)
 
     def cost(self, n: int, d: int, k: int) -> float:
         trees = 1 if k <= 2 else k
@@ -138,11 +142,15 @@ def _weighted(
     return made.rows, made.labels, made.weights * target.weights[made.rows]
 
 
-def _trained(booster: Any, target: Target, categories: Categories) -> TrainedBoosting:
+def _trained(booster: Any, target: Target, categories: Categories, bins: Bins) -> TrainedBoosting:
     """Up to the step that did best on the stopping rows."""
     n_steps = max(int(np.argmax(booster.validation_score_)), 1) if len(booster.validation_score_) else booster.n_iter_
-    steps = booster._predictors[:n_steps]
-    trees = BoostedTrees.of([tree for step in steps for tree in step])
+    grown = [tree for step in booster._predictors[:n_steps] for tree in step]
+    for tree in grown:
+        by_number = tree.nodes["is_categorical"] == 0
+        found = bins.threshold(tree.nodes["feature_idx"], tree.nodes["num_threshold"])
+        tree.nodes["num_threshold"] = np.where(by_number, found, tree.nodes["num_threshold"])
+    trees = BoostedTrees.of(grown)
     start = np.ravel(booster._baseline_prediction)
     if target.classes is None:
         column, baseline = np.zeros(n_steps, dtype=np.int32), start.astype(np.float64)

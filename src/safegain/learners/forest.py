@@ -71,6 +71,9 @@ class Forest(Family):
     def leaf(self) -> int:
         return USUAL_LEAF if self.min_samples_leaf is None else self.min_samples_leaf
 
+    def draft(self) -> Learner:
+        return replace(self, n_trees=(self.n_trees + 1) // 2)
+
     def variants(self, labels: str, n: int) -> tuple[Learner, ...]:
         if self.min_samples_leaf is not None:
             return (self,)

@@ -246,12 +246,13 @@ class _Road:
         return Jury(torch.cat([hits, of_labels]).numpy(), len(judged), weight)
 
     def _trained(self, candidate: Candidate, fold: Fold, Q: Tensor, part: np.ndarray | None = None) -> Any:
-        """On these rows of `part`, or on all that the candidate takes."""
+        """On these rows of `part`, or on all that the candidate takes; a draft, where the model is not handed over."""
         rows, target = self.material.training(candidate.labels, fold, Q)
+        learner = candidate.learner.draft() if fold.judged.any() and not self.many else candidate.learner
         if part is not None:
             kept = np.flatnonzero(part[rows])
             rows, target = rows[kept], target.taken(kept)
-        return candidate.learner.train(self.material.X[rows], target, self.seed)
+        return learner.train(self.material.X[rows], target, self.seed)
 
     def _score(self, P: np.ndarray) -> Score:
         weight = None if self.weight is None else torch.from_numpy(self.weight)
