@@ -96,7 +96,7 @@ def test_sparse_rows_are_for_the_families_that_take_them():
     X, noisy, true, trusted = digits(k=3)
     rows = scipy.sparse.csr_array(X)
     fitted = PGSClassifier(random_state=0).fit(rows, noisy, trusted=trusted)
-    assert set(fitted.leaderboard_["learner"]) == {"Linear()"}
+    assert fitted.leaderboard_["learner"].str.startswith("Linear(").all()
     assert (fitted.predict(rows) == true).mean() > 0.9
     np.testing.assert_array_equal(fitted.predict(X), fitted.predict(rows))
 
@@ -177,7 +177,7 @@ def test_nothing_of_the_users_is_touched():
 
 @pytest.mark.parametrize(
     ("search", "n_trusted", "stages"),
-    [(Auto(), 100, "8/8"), (Auto(), 6, ""), (Free(n_outer=1), 100, "1/1"), (Structured(n_outer=2), 100, "2/2")],
+    [(Auto(), 100, "10/10"), (Auto(), 6, ""), (Free(n_outer=1), 100, "1/1"), (Structured(n_outer=2), 100, "2/2")],
     ids=["auto", "few", "free", "structured"],
 )
 def test_a_bar_shows_the_stages_or_the_steps(capsys, search, n_trusted, stages):

@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from safegain import Claims, PerClass, PerView, PGSClassifier, PGSRegressor, Wrapped
 from safegain.data.checkpoint import Checkpoint, CheckpointError
+from safegain.evidence.pooled import TRUST
 from safegain.learners.training_set import from_distributions
 from safegain.search import contest_road
 from tests.search.samples import misled
@@ -80,7 +81,8 @@ def test_refit_and_reference_are_what_the_user_can_fit_herself(digits):
         fitted.reference_model_.estimator.predict_proba(Xt), clone(SOFTMAX).fit(X, noisy).predict_proba(Xt)
     )
     part = from_distributions(np.arange(len(noisy)), fitted.label_distribution_, fitted.classes_, weighted=True)
-    own = clone(SOFTMAX).fit(X[part.rows], part.labels, sample_weight=part.weights)
+    weights = part.weights * np.where(trusted[part.rows], TRUST, 1)
+    own = clone(SOFTMAX).fit(X[part.rows], part.labels, sample_weight=weights)
     (member,) = (each for each in fitted.model_.members if each.estimator.coef_.tolist() == own.coef_.tolist())
     np.testing.assert_array_equal(member.predict_proba(Xt), own.predict_proba(Xt))
 
