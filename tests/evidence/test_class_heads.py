@@ -7,7 +7,7 @@ import torch
 
 import safegain.learners.kernel
 from safegain.evidence import class_heads
-from safegain.evidence.class_heads import LEAVES, PENALTIES, SMOOTHING, BoostingHead, ForestHead, KernelHead
+from safegain.evidence.class_heads import LEAVES, PENALTIES, SMOOTHING, BoostingHead, ForestHead, KernelHead, Once
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.leaves import Leaves
@@ -40,7 +40,7 @@ def test_the_kernels_scores_are_refits_without_the_row(monkeypatch, kind):
     if kind == "in blocks":
         monkeypatch.setattr(safegain.learners.kernel, "MOST_KEPT", 40)
         monkeypatch.setattr(safegain.learners.kernel, "BLOCK_ROWS", 16)
-    X, known, _, targets, _ = noisy_blobs(60, 20)
+    X, known, _, targets, _ = noisy_blobs(120, 20)
     X = {"sparse": scipy.sparse.csr_array(X), "stacked": X[:, :, None]}.get(kind, X)
     weight = weights(known, targets)
     head = KernelHead(X, 0.5, weight, random(), most_landmarks=30)
@@ -52,20 +52,24 @@ def test_the_kernels_scores_are_refits_without_the_row(monkeypatch, kind):
     Y = Q - np.average(Q.astype(np.float64), axis=0, weights=weight)
 
     def refit(row, penalty):
-        A = F.T * np.where(np.arange(80) == row, 0, weight)
+        A = F.T * np.where(np.arange(140) == row, 0, weight)
         return F[row] @ np.linalg.solve(A @ F + penalty * np.eye(F.shape[1]), A @ Y)
 
     for each, penalty in zip(found, PENALTIES, strict=True):
-        np.testing.assert_allclose(each, [refit(row, penalty) for row in range(80)], atol=2e-3)
+        np.testing.assert_allclose(each, [refit(row, penalty) for row in range(140)], atol=2e-3)
 
 
-def test_landmarks_are_drawn_from_the_seed():
+def test_landmarks_are_targets_drawn_from_the_seed():
     X, _, _, targets, _ = noisy_blobs(600, 20)  # a mask is a weight too
     heads = [KernelHead(X, 0.5, targets, random(seed)) for seed in (0, 0, 1)]
     first, same, other = (head.ridge.kernel.landmarks for head in heads)
     assert len(first) == 500
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
+    assert torch.isin(first, heads[0]._rows(X)[targets]).all()
+    few = torch.zeros(620, dtype=torch.bool)
+    few[600:] = True
+    assert len(KernelHead(X, 0.5, few, random()).ridge.kernel.landmarks) == 20
 
 
 def scores(head, Q, number=0):
@@ -81,7 +85,7 @@ def test_a_rows_own_label_has_no_part_in_its_score(soft, row):
     Q = (0.7 * labels(known) + 0.1).astype(np.float32) if soft else labels(known)
     weight = weights(known, targets)
     assert weight[row] == (3 if row == 205 else 1)
-    before, after = (scores(ForestHead(X, weight, 0, random()), each) for each in (Q, flipped(Q, row)))
+    before, after = (scores(ForestHead(X, weight, LEAVES[0], random()), each) for each in (Q, flipped(Q, row)))
     np.testing.assert_array_equal(after[row], before[row])
     assert (after != before).any(axis=1).sum() > 10
 
@@ -91,7 +95,7 @@ def test_rows_that_are_no_targets_have_no_say():
     Q = labels(known)
     other = np.where(targets.numpy()[:, None], Q, Q[::-1])
     assert (other != Q).any()
-    np.testing.assert_array_equal(*(scores(ForestHead(X, targets, 0, random()), each) for each in (Q, other)))
+    np.testing.assert_array_equal(*(scores(ForestHead(X, targets, LEAVES[0], random()), each) for each in (Q, other)))
 
 
 @pytest.fixture
@@ -105,7 +109,7 @@ def grown(monkeypatch):
 def test_a_leaf_holds_the_weighted_mean_of_its_rows(grown):
     X, known, _, targets, _ = noisy_blobs(200, 80)
     weight, Q = weights(known, targets).double().numpy(), labels(known)
-    found = scores(ForestHead(X, weights(known, targets), 0, random()), Q)
+    found = scores(ForestHead(X, weights(known, targets), LEAVES[0], random()), Q)
     (leaves,) = grown
 
     def by_hand(row):
@@ -123,7 +127,7 @@ def test_rows_that_are_no_targets_are_asked_of_as_few_trees(grown):
     """Of about exp(-1) of them: so many have not seen a target, whatever it weighs."""
     X, known, _, targets, _ = noisy_blobs(300, 100)
     weight = weights(known, targets)
-    head = ForestHead(X, weight, 1, random())
+    head = ForestHead(X, weight, LEAVES[1], random())
     found = scores(head, labels(known))
     unseen = grown[0].counts == 0
     asked = unseen[:, ~targets.numpy()]
@@ -132,21 +136,23 @@ def test_rows_that_are_no_targets_are_asked_of_as_few_trees(grown):
         assert unseen[:, rows].mean() == pytest.approx(np.exp(-1), abs=0.02)
     assert (asked != asked[:, :1]).any(axis=0).sum() == asked.shape[1] - 1  # each of its own
     target = Target(labels(known), np.arange(3), weight.double().numpy())
-    by_all = Forest(n_trees=head.n_trees, min_samples_leaf=LEAVES[0][1], bootstrap=True).train(X, target, head.seed)
+    by_all = Forest(n_trees=head.n_trees, min_samples_leaf=LEAVES[1][0], bootstrap=True).train(X, target, head.seed)
     off = np.abs(np.exp(found) - by_all.outputs(X) - SMOOTHING / 3)[~targets].max(axis=1)
     assert 0 < off.mean() < 0.1  # and they say what all of them say, a little less surely
 
 
-@pytest.mark.parametrize("place", range(len(LEAVES[0])))
-def test_leaves_are_smaller_in_later_rounds(monkeypatch, place):
+@pytest.mark.parametrize("leaves", LEAVES, ids=str)
+def test_leaves_are_smaller_in_later_rounds(monkeypatch, leaves):
     X, known, _, targets, _ = noisy_blobs(60, 20)
     grown, plain = [], Forest.grow
     monkeypatch.setattr(Forest, "grow", lambda self, *args: grown.append((self, args[2])) or plain(self, *args))
     monkeypatch.setattr(class_heads, "MOST_TREES", 40)
-    head = ForestHead(X, targets, place, random())
+    head = ForestHead(X, targets, leaves, random())
     for number in range(3):
         list(head.scores(labels(known), number))
-    assert [forest.min_samples_leaf for forest, _ in grown] == [LEAVES[0][place], LEAVES[1][place], LEAVES[1][place]]
+    first, later = leaves
+    assert first > later
+    assert [forest.min_samples_leaf for forest, _ in grown] == [first, later, later]
     assert all(forest.bootstrap for forest, _ in grown)
     assert len({seed for _, seed in grown}) == 3
 
@@ -154,10 +160,26 @@ def test_leaves_are_smaller_in_later_rounds(monkeypatch, place):
 def test_a_forest_is_drawn_from_the_seed_and_takes_stacked_rows(monkeypatch):
     monkeypatch.setattr(class_heads, "MOST_TREES", 40)
     X, known, _, targets, _ = noisy_blobs(100, 20)
-    heads = [ForestHead(X, targets, 1, random()), ForestHead(X[:, :, None], targets, 1, random())]
+    heads = [ForestHead(X, targets, LEAVES[1], random()), ForestHead(X[:, :, None], targets, LEAVES[1], random())]
     first, same = (scores(head, labels(known), 1) for head in heads)
     np.testing.assert_array_equal(same, first)
-    assert not np.array_equal(scores(ForestHead(X, targets, 1, random(1)), labels(known), 1), first)
+    assert not np.array_equal(scores(ForestHead(X, targets, LEAVES[1], random(1)), labels(known), 1), first)
+
+
+def test_labels_that_stay_are_regressed_on_once():
+    class Counted:
+        rounds = ()
+
+        def scores(self, Q, number):
+            self.rounds = (*self.rounds, number)
+            yield Q + number
+            yield Q - 1
+
+    head, Q = Counted(), np.eye(3, dtype=np.float32)
+    once = Once(head)
+    for number, given in ((0, Q), (1, 5 * Q)):
+        np.testing.assert_array_equal(list(once.scores(given, number)), [Q, Q - 1])
+    assert head.rounds == (0,)
 
 
 @pytest.mark.parametrize("soft", [False, True], ids=["labels", "distributions"])

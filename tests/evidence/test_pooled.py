@@ -19,6 +19,8 @@ from safegain.evidence.pooling import Pool, fit_pool, heard_by_trusted
 from safegain.learners.kernel import Calibration
 from tests.evidence.samples import PLACE, noisy_blobs, pair_noise, strips, uniform_noise
 
+N_HEADS = 5  # a kernel and two forests on all labels, a kernel and a forest on trusted ones
+
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch):
@@ -147,8 +149,8 @@ def test_how_many_targets_are_many(monkeypatch, made_heads, n, kinds_of_heads):
     assert kinds_of(made_heads) == kinds_of_heads
 
 
-@pytest.mark.parametrize(("n", "n_heads"), [(0, len(WIDTHS) + 3), (-1, 1)], ids=["several heads", "boosting"])
-def test_trusted_targets_weigh_more(monkeypatch, made_heads, n, n_heads):
+@pytest.mark.parametrize("n", [0, -1], ids=["several heads", "boosting"])
+def test_trusted_targets_weigh_more_and_have_heads_of_their_own(monkeypatch, made_heads, n):
     """Those that calibrate too; a row that is no target weighs nothing."""
     X, known, _, _, _ = noisy_blobs()
     targets, calibrating = known.labelled.clone(), known.trusted.clone()
@@ -159,12 +161,26 @@ def test_trusted_targets_weigh_more(monkeypatch, made_heads, n, n_heads):
     expected = torch.ones(560)
     expected[500:], expected[:50], expected[[60, 70, 520, 521]] = TRUST, 0, 0
     weights = [weight for _, weight in made_heads]
-    assert len(weights) == n_heads
-    for weight in weights[-3:]:
-        assert torch.equal(weight, expected)
-    for weight in weights[:-3]:  # to choose a width: the targets, then the calibrating rows
-        assert torch.equal(weight[-58:], expected[calibrating])
-        assert torch.equal(weight[:-58].sort().values, expected[~calibrating & targets].sort().values)
+    if n < 0:
+        assert len(weights) == 1
+        assert torch.equal(weights[0], expected)
+        return
+    tried, alone = len(WIDTHS), (expected == TRUST).float()
+    assert len(weights) == 2 * tried + N_HEADS
+    of_all, of_right = weights[: tried + 3], weights[tried + 3 :]
+    for found, whole in ((of_all, expected), (of_right, alone)):
+        for weight in found[tried:]:
+            assert torch.equal(weight, whole)
+        for weight in found[:tried]:  # to choose a width: the targets, then the calibrating rows
+            assert torch.equal(weight[-58:], whole[calibrating])
+            assert torch.equal(weight[:-58].sort().values, whole[~calibrating & (whole > 0)].sort().values)
+
+
+def test_trusted_rows_of_one_class_have_no_heads_of_their_own(made_heads):
+    X, known, _, _, _ = noisy_blobs()
+    targets = known.labelled & ~(known.trusted & (known.y > 0))
+    found_in(X, known, targets, known.trusted)
+    assert len(made_heads) == len(WIDTHS) + 3
 
 
 def in_strips(n, n_trusted, *, in_a_place, by_rules=False, seed=0):
@@ -208,6 +224,21 @@ def test_flips_of_one_place_are_put_right_with_a_local_share(monkeypatch, seen):
     assert right[1] < 0.5
 
 
+def test_heads_on_trusted_rows_alone_help_where_all_labels_of_a_place_are_wrong(monkeypatch):
+    """Heads on all labels take them for right."""
+    losses = []
+    for alone in (True, False):
+        if not alone:  # the same number of heads, on weak rows
+            weak = lambda _: KernelHead(X, 1.0, known.labelled & ~known.trusted, np.random.RandomState(0))  # noqa: E731
+            monkeypatch.setattr(pooled, "Once", weak)
+        for seed in (0, 1, 2):
+            X, known, true, _, _ = in_strips(300, 100, in_a_place=False, seed=seed)
+            wrong = ~known.trusted.numpy() & (X[:, 1] < PLACE)
+            known = replace(known, y=torch.from_numpy(np.where(wrong, (true + 1) % 3, true)))
+            losses.append(loss_of_p(found_in(X, known, known.labelled, known.trusted), true, 300))
+    assert sum(losses[:3]) < 0.8 * sum(losses[3:])
+
+
 def test_near_is_how_frequent_a_label_is_hereabouts():
     """In that place .45 and .55, which the heads do not quite see, and 1 elsewhere."""
     X, known, true, targets, calibrating = in_strips(1000, 200, in_a_place=True)
@@ -223,7 +254,7 @@ def test_near_is_how_frequent_a_label_is_hereabouts():
 @pytest.fixture
 def bare_heads(monkeypatch):
     """One round, and the same calibration and pool whatever the labels are."""
-    pool = Pool(np.full(3, 1 / 3), np.zeros(3))
+    pool = Pool(np.full(N_HEADS, 1 / N_HEADS), np.zeros(3))
     monkeypatch.setattr(pooled, "ROUNDS", 1)
     monkeypatch.setattr(pooled, "calibrate", lambda scores, wanted: Calibration(2.0, torch.zeros(3), 1.0))
     monkeypatch.setattr(pooled, "fit_pool", lambda log_ps, wanted: pool)
@@ -269,7 +300,8 @@ def test_the_last_of_two_rounds_is_taken(monkeypatch, seen):
 def test_whose_pool_is_taken(monkeypatch, seen, hears):
     """Where trusted rows contradict, theirs, in both rounds; the channel is that of all rows."""
     X, known, _, _, _ = noisy_blobs(200, 40)
-    of_all, channel, said, plain = Pool(np.zeros(3), np.log([0.5, 0.3, 0.2])), Channel(torch.eye(3), 0.3), [], fit_pool
+    of_all = Pool(np.zeros(N_HEADS), np.log([0.5, 0.3, 0.2]))
+    channel, said, plain = Channel(torch.eye(3), 0.3), [], fit_pool
 
     def watched(log_ps, wanted):
         pool = plain(log_ps, wanted)

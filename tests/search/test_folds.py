@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from safegain.search.arrangement import Arrangement
-from safegain.search.folds import FEW, LEAST, folds_of, last_fold
+from safegain.search.folds import FEW, LEAST, PARTS, folds_of, last_fold
 
 
 def arrangement(n_weak, n_search, n_held, n_others=0):
@@ -28,7 +28,7 @@ def random():
 def test_who_judges_has_no_other_part(n_search, n_held, n_others):
     rows = arrangement(50, n_search, n_held, n_others)
     folds = folds_of(rows, y_of(rows), random())
-    assert len(folds) == (2 if n_search + n_held < FEW else 1)
+    assert len(folds) == (PARTS if n_search + n_held < FEW else 1)
     for fold in folds:
         assert fold.judged.any()
         assert not (fold.judged & (fold.weak | fold.trusted)).any()
@@ -38,12 +38,16 @@ def test_who_judges_has_no_other_part(n_search, n_held, n_others):
 
 
 def test_of_few_rows_every_one_judges_once():
-    rows = arrangement(50, 30, 30)
-    first, second = folds_of(rows, y_of(rows), random())
-    assert torch.equal(first.judged | second.judged, rows.trusted)
-    assert torch.equal(first.judged, second.trusted)
-    assert torch.equal(second.judged, first.trusted)
-    assert (torch.bincount(y_of(rows)[first.judged]) == 10).all()  # half of each class
+    rows = arrangement(50, 30, 34)
+    folds = folds_of(rows, y_of(rows), random())
+    judged = torch.stack([fold.judged for fold in folds])
+    assert torch.equal(judged.sum(dim=0), rows.trusted.long())
+    for fold in folds:
+        assert torch.equal(fold.trusted, rows.trusted & ~fold.judged)
+        counts = torch.bincount(y_of(rows)[fold.judged])
+        assert ((counts == 5) | (counts == 6)).all()  # a quarter of each class
+    other = folds_of(rows, y_of(rows), np.random.RandomState(1))
+    assert not torch.equal(folds[0].judged, other[0].judged)
 
 
 def test_of_many_rows_the_held_out_ones_judge():
@@ -56,8 +60,8 @@ def test_of_many_rows_the_held_out_ones_judge():
 def test_too_few_rows_make_no_fold():
     assert folds_of(arrangement(50, LEAST // 2 - 1, LEAST // 2), y_of(arrangement(50, 3, 4)), random()) == []
     assert folds_of(arrangement(50, 200, 0), y_of(arrangement(50, 200, 0)), random()) == []  # none is to judge
-    assert len(folds_of(arrangement(50, 20, 0), y_of(arrangement(50, 20, 0)), random())) == 2  # all do, in turn
-    assert len(folds_of(arrangement(50, LEAST // 2, LEAST // 2), y_of(arrangement(50, 4, 4)), random())) == 2
+    assert len(folds_of(arrangement(50, 20, 0), y_of(arrangement(50, 20, 0)), random())) == PARTS  # all do, in turn
+    assert len(folds_of(arrangement(50, LEAST // 2, LEAST // 2), y_of(arrangement(50, 4, 4)), random())) == PARTS
 
 
 @pytest.mark.parametrize("n", [20, 300])

@@ -28,8 +28,8 @@ from safegain.learners.kernel import (
 from safegain.learners.target import Target
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-LEAVES = ((3, 10), (1, 3))  # rows of a leaf in the first round, on noisy labels, and later
-N_LEAVES = 2
+LEAVES = ((3, 1), (10, 3))  # rows of a leaf of each forest: in the first round, on noisy labels, and later
+RIGHT_LEAVES = (1,)  # on labels that are right
 LEAST_LANDMARKS = 500
 MOST_TREES, LEAST_TREES, TREE_ROWS = 100, 40, 1_500_000  # trees times rows
 HEAD_STEPS = 100  # of boosting
@@ -52,14 +52,14 @@ class KernelHead(Head):
         random: np.random.RandomState,
         most_landmarks: int = MOST_LANDMARKS,
     ) -> None:
-        n = X.shape[0]
+        targets = np.flatnonzero(weight)
+        n = len(targets)
         self._inputs = None if scipy.sparse.issparse(X) else fit_inputs(_flat(X), model="network", scaling="auto")
         rows = self._rows(X)
         # A fifth of the rows: more gain little where rows are few, and many classes take more.
         some = min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS), most_landmarks)
-        landmarks = random.permutation(n)[:some]
-        kernel = Kernel.of(rows[landmarks], width)
-        self.ridge: Ridge = (KernelRidgeInBlocks if many_rows(n) else KernelRidge)(kernel, rows, weight)
+        kernel = Kernel.of(rows[random.permutation(targets)[:some]], width)
+        self.ridge: Ridge = (KernelRidgeInBlocks if many_rows(X.shape[0]) else KernelRidge)(kernel, rows, weight)
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
         Y = torch.from_numpy(Q)
@@ -75,14 +75,14 @@ class KernelHead(Head):
 
 
 class ForestHead(Head):
-    def __init__(self, X: np.ndarray, weight: Tensor, leaf: int, random: np.random.RandomState) -> None:
-        """`leaf` is the place of the leaf size among those of a round."""
-        self.X, self.place, self.seed = _flat(X), leaf, random.randint(2**31)
+    def __init__(self, X: np.ndarray, weight: Tensor, leaves: tuple[int, ...], random: np.random.RandomState) -> None:
+        """`leaves` are the rows of a leaf in each round; the last stands for all that follow."""
+        self.X, self.leaves, self.seed = _flat(X), leaves, random.randint(2**31)
         self.weight = weight.numpy().astype(np.float64)
         self.n_trees = int(np.clip(TREE_ROWS / len(X), LEAST_TREES, MOST_TREES))
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
-        leaf = LEAVES[min(number, len(LEAVES) - 1)][self.place]
+        leaf = self.leaves[min(number, len(self.leaves) - 1)]
         target = Target(Q, np.arange(Q.shape[1]), self.weight)
         forest = Forest(n_trees=self.n_trees, min_samples_leaf=leaf, bootstrap=True)
         leaves = forest.grow(self.X, target, self.seed + number)
@@ -92,6 +92,17 @@ class ForestHead(Head):
         counts = leaves.counts.copy()
         counts[:, others] = drawn
         yield _logarithm(replace(leaves, counts=counts).out_of_bag(target))
+
+
+class Once(Head):
+    """A head whose targets are right and stay as they are: its scores are those of the first round."""
+
+    def __init__(self, head: Head) -> None:
+        self.head, self.kept = head, list[np.ndarray]()
+
+    def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
+        self.kept = self.kept or list(self.head.scores(Q, number))
+        yield from self.kept
 
 
 class BoostingHead(Head):

@@ -1,7 +1,7 @@
 """What is known of every row's class before a learner is trained: cross-fitted probabilities and the channel.
 
-    p_i     P(class | row i), by rows other than i: several heads (class_heads.py), each calibrated as
-            softmax(scale * score + bias) on trusted rows, and pooled (pooling.py)
+    p_i     P(class | row i), by rows other than i: heads on all labels, and heads on trusted ones alone
+            (class_heads.py), each calibrated as softmax(scale * score + bias) on trusted rows, and pooled (pooling.py)
     T       T[j, l] = P(label l | class j), of the first round: later ones have seen each label through its neighbours
     Q_i     P(class | row i and its label), by the channel (channel.py)
 
@@ -20,7 +20,7 @@ from safegain.data.inputs import Rows, taken_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.rows import RowSource
 from safegain.evidence.channel import Channel, Evidence, most_likely_transition, posterior
-from safegain.evidence.class_heads import N_LEAVES, BoostingHead, ForestHead, Head, KernelHead
+from safegain.evidence.class_heads import LEAVES, RIGHT_LEAVES, BoostingHead, ForestHead, Head, KernelHead, Once
 from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, heard_by_trusted, smoothed
 from safegain.learners.kernel import Calibration, calibrate
 
@@ -38,16 +38,31 @@ def find_evidence(
     """`targets` are the rows whose labels are regressed on, `calibrating` the trusted rows that are a random sample."""
     if isinstance(X, RowSource):
         X = taken_rows(X, np.arange(len(known.y)))
-    sparse = scipy.sparse.issparse(X)
     weight = torch.where(known.trusted, TRUST, 1.0) * targets
-    if int(targets.sum()) > MANY and not sparse:
+    if int(targets.sum()) > MANY and not scipy.sparse.issparse(X):
         return next(_rounds([BoostingHead(X, weight, random)], known, calibrating, random))
-    width = _best_width(X, known, weight, calibrating, random)
-    heads: list[Head] = [KernelHead(X, width, weight, random)]
-    if not sparse:
-        heads += [ForestHead(X, weight, place, random) for place in range(N_LEAVES)]
+    heads = _heads(X, known, weight, calibrating, LEAVES, random)
+    right = targets & known.trusted
+    if len(known.y[right].unique()) > 1:
+        alone = _heads(X, known, right.float(), calibrating, (RIGHT_LEAVES,), random)
+        heads += [Once(head) for head in alone]
     *_, last = _rounds(heads, known, calibrating, random)
     return last
+
+
+def _heads(
+    X: Rows,
+    known: ClassLabels,
+    weight: Tensor,
+    calibrating: Tensor,
+    leaves: tuple[tuple[int, ...], ...],
+    random: np.random.RandomState,
+) -> list[Head]:
+    """A kernel and forests."""
+    heads: list[Head] = [KernelHead(X, _best_width(X, known, weight, calibrating, random), weight, random)]
+    if not scipy.sparse.issparse(X):
+        heads += [ForestHead(X, weight, each, random) for each in leaves]
+    return heads
 
 
 def _rounds(

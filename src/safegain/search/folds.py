@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.data.splits import hold_out
 from safegain.search.arrangement import Arrangement, numbers
 
 LEAST = 8  # trusted rows of a random sample, to learn from some and compare on others
-FEW = 150  # below it, each half of them judges in turn
+FEW = 150  # below it, each part of them judges in turn
+PARTS = 4
 WITNESSES, MOST_WITNESSES, LEAST_WITNESSES = 0.2, 2000, 20  # of the weak rows with a label
 
 
@@ -25,7 +25,7 @@ class Fold:
 
 
 def folds_of(rows: Arrangement, y: Tensor, random: np.random.RandomState) -> list[Fold]:
-    """Of few trusted rows, each half judges what the other has taught; no fold: too few."""
+    """Of few trusted rows, each part judges what the others have taught; no fold: too few."""
     sample, others = rows.trusted & rows.sample, rows.trusted & ~rows.sample
     n = int(sample.sum())
     if n < LEAST or (n >= FEW and not rows.held_out.any()):
@@ -34,12 +34,10 @@ def folds_of(rows: Arrangement, y: Tensor, random: np.random.RandomState) -> lis
     weak = rows.weak & ~witnesses
     if n >= FEW:
         return [Fold(weak, rows.search, rows.held_out, witnesses)]
-    half = _half(sample, y, random)
-    turns = ((sample & ~half, half), (half, sample & ~half))
-    heard = torch.from_numpy(random.rand(len(weak)) < 0.5)
+    part, heard_in = _parts(sample, y, random), torch.from_numpy(random.randint(PARTS, size=len(weak)))
     return [
-        Fold(weak, others | known, judged, witnesses & (heard ^ bool(number)))
-        for number, (known, judged) in enumerate(turns)
+        Fold(weak, others | (sample & (part != number)), sample & (part == number), witnesses & (heard_in == number))
+        for number in range(PARTS)
     ]
 
 
@@ -58,9 +56,10 @@ def _witnesses(rows: Arrangement, random: np.random.RandomState) -> Tensor:
     return found
 
 
-def _half(rows: Tensor, y: Tensor, random: np.random.RandomState) -> Tensor:
-    """Half of these trusted rows, of each class."""
-    found = numbers(rows)
-    half = torch.zeros_like(rows)
-    half[found[hold_out([y[found].numpy()], len(found), 0.5, random)]] = True
-    return half
+def _parts(rows: Tensor, y: Tensor, random: np.random.RandomState) -> Tensor:
+    """Numbers of PARTS parts, each with its share of every class; others than these rows have 0  # (n,)"""
+    drawn = numbers(rows)[random.permutation(int(rows.sum()))]
+    by_class = drawn[torch.argsort(y[drawn], stable=True)]
+    part = torch.zeros(len(rows), dtype=torch.long)
+    part[by_class] = torch.arange(len(by_class)) % PARTS
+    return part
