@@ -1,12 +1,13 @@
 """Mixtures by hand: who is taken, with which share, and how sure each member may be."""
 
+import cvxpy
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
 from safegain.learners.mixture import logits_of, sharpened
 from safegain.search.jury import Jury
-from safegain.search.mixing import LEAST_GAIN, mixed
+from safegain.search.mixing import LEAST_SHARE, PRIOR, best_shares, mixed
 
 
 def said(right, sure, k=3, seed=0):
@@ -25,14 +26,13 @@ def loss(P):
     return -float(np.log(P[:, 0]).mean())
 
 
-def test_the_best_comes_first_and_others_join_while_they_help():
+def test_the_best_has_the_largest_share_and_others_join_while_they_help():
     good, other, poor = said(0.85, 0.85, seed=1), said(0.8, 0.8, seed=2), said(0.34, 0.9, seed=3)
-    mix = mixed([poor, other, good], jury())
-    assert mix.members[:2] == (2, 1)
-    assert 0 not in mix.members
+    mix = mixed([poor, other, good], jury(), ())
+    assert mix.members == (2, 1)
+    assert mix.weights[0] > mix.weights[1] > LEAST_SHARE
     assert sum(mix.weights) == pytest.approx(1)
-    alone = sharpened(good, mix.sharpness[0])
-    assert loss(mix.P) < loss(alone) - LEAST_GAIN
+    assert loss(mix.P) < loss(sharpened(good, mix.sharpness[0])) - 0.01
     by_hand = sum(
         weight * sharpened([poor, other, good][member], s)
         for member, weight, s in zip(mix.members, mix.weights, mix.sharpness, strict=True)
@@ -40,19 +40,54 @@ def test_the_best_comes_first_and_others_join_while_they_help():
     np.testing.assert_allclose(mix.P, by_hand)
 
 
-def test_a_copy_does_not_join():
+@pytest.mark.parametrize("prior", [0.0, 20.0])
+def test_shares_are_the_most_likely_ones(prior):
+    """Against a solver for concave problems."""
+    random = np.random.default_rng(0)
+    likelihoods, counts = random.uniform(size=(4, 50)), random.uniform(size=50)
+    likelihoods[0] += 0.2
+    favour = np.array([0.0, prior, 0.0, 0.0])
+    w = cvxpy.Variable(4, nonneg=True)
+    objective = counts @ cvxpy.log(w @ likelihoods) + (prior * cvxpy.log(w[1]) if prior else 0)
+    cvxpy.Problem(cvxpy.Maximize(objective), [cvxpy.sum(w) == 1]).solve(solver="CLARABEL")
+    np.testing.assert_allclose(best_shares(likelihoods, counts, favour), w.value, atol=0.01)
+
+
+def test_of_two_alike_the_favoured_one_is_taken():
     P = said(0.8, 0.8)
-    mix = mixed([P, P.copy()], jury())
-    assert (mix.members, mix.weights) == ((0,), (1.0,))
+    assert mixed([P, P.copy()], jury(), [1]).members == (1,)
+    assert mixed([P, P.copy()], jury(), [0]).members == (0,)
+
+
+def test_few_rows_do_not_overrule_the_prior_and_many_do():
+    good, fair = said(0.9, 0.9, seed=1), said(0.8, 0.8, seed=2)
+    few = Jury(np.eye(3)[np.zeros(10, dtype=int)], 10)
+    assert mixed([good[:10], fair[:10]], few, [1]).members[0] == 1
+    assert mixed([good, fair], jury(), [1]).members[0] == 0
+
+
+def test_one_that_knows_nothing_takes_no_part():
+    """It would make the other less sure, which a sharpness does."""
+    good, hopeless = said(0.9, 0.9, seed=1), said(0.34, 0.9, seed=2)
+    assert mixed([good, hopeless], jury(), [1]).members == (0,)
+
+
+def test_a_prior_alone_makes_no_member():
+    good = said(1.0, 0.9)
+    worse = good.copy()
+    worse[:60] = worse[:60, [1, 0, 2]]
+    assert mixed([good, worse], jury(), [1]).members == (0,)
+    few = Jury(np.eye(3)[np.zeros(20, dtype=int)], 20)
+    assert best_shares(np.array([good[:20, 0], worse[:20, 0]]), few.counts, np.array([0, PRIOR]))[1] > LEAST_SHARE
 
 
 def test_at_most_three():
-    assert len(mixed([said(0.8, 0.8, seed=seed) for seed in range(8)], jury()).members) == 3
+    assert len(mixed([said(0.8, 0.8, seed=seed) for seed in range(8)], jury(), ()).members) == 3
 
 
 def test_sharpness_is_the_best_one():
     P = said(0.7, 0.99)  # far too sure
-    mix = mixed([P], jury())
+    mix = mixed([P], jury(), ())
     best = minimize_scalar(lambda s: loss(sharpened(P, s)), bounds=(0.01, 10), method="bounded").x
     assert mix.sharpness[0] == pytest.approx(best, rel=0.02)
     assert best < 0.5
@@ -63,5 +98,5 @@ def test_weights_of_rows_count():
     one, other = said(0.9, 0.9, seed=1), said(0.9, 0.9, seed=2)
     one[:200, :], other[200:, :] = one[:200, [1, 0, 2]], other[200:, [1, 0, 2]]  # each is wrong on one half
     first = np.where(np.arange(400) < 200, 1.0, 0.01)
-    assert mixed([one, other], jury(first)).members[0] == 1
-    assert mixed([one, other], jury(first[::-1])).members[0] == 0
+    assert mixed([one, other], jury(first), ()).members[0] == 1
+    assert mixed([one, other], jury(first[::-1]), ()).members[0] == 0

@@ -31,7 +31,7 @@ from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import numbers, numbers_of_any
 from safegain.search.candidates import Candidate, affordable, candidates, that_scale
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
-from safegain.search.entry import ByFold, Entry
+from safegain.search.entry import ByFold, Entry, by_kind
 from safegain.search.folds import FEW, Fold, folds_of, last_fold
 from safegain.search.judges import contest_judges
 from safegain.search.jury import Jury
@@ -43,7 +43,7 @@ from safegain.search.references import BEST, REFERENCES, SAFE_CHOICE
 from safegain.search.standings import comparison, leaderboard
 
 SCREENED = 1500  # rows that all candidates are tried on, where there are more
-FINALISTS, LEAST_REFERENCES = 6, 2  # that go on
+FINALISTS, REFERENCES_LEFT = 4, 3  # on corrected labels, and others, that go on
 
 
 def contest_road(problem: Problem, measure: str = "log-loss") -> Outcome:
@@ -73,7 +73,7 @@ class _Road:
             upper = contest_judges(self.problem, crossed=len(self.folds) > 1)
         if not self.folds:
             return self._uncompared()
-        self.stages.total = len(self.folds) + 1 + min(len(self.entries), FINALISTS) + 2
+        self.stages.total = len(self.folds) + 1 + min(len(self.entries), FINALISTS + REFERENCES_LEFT) + 2
         evidences = [self._evidence(f"evidence-{number}", fold) for number, fold in enumerate(self.folds)]
         self._screen(evidences[0])
         for entry in self.entries:
@@ -81,11 +81,11 @@ class _Road:
         jury = self._jury(self.folds, evidences)
         evidences = evidences if self.many else []  # of many classes, they are a lot
         found = [entry.P for entry in self.entries]
-        mix, by_trusted = mixed(found, jury), mixed(found, jury.alone)
+        references, new = by_kind(self.entries, range(len(found)))
+        mix, by_trusted = mixed(found, jury, new), mixed(found, jury.alone, new)
         if jury.contradicts(mix.P, by_trusted.P):
             jury, mix = jury.alone, by_trusted
         scores = [self._score(P) for P in found]
-        references = [number for number, entry in enumerate(self.entries) if entry.candidate.is_reference]
         kept = min(references, key=lambda number: jury.best_loss(found[number]))
         margins = []
         if upper is not None:
@@ -196,9 +196,9 @@ class _Road:
         return Evidence.from_tensors(kept.tensors)
 
     def _screen(self, evidence: Evidence) -> None:
-        """Those stay that do best on a part of the rows, and the best references; of one fold, if it has others."""
+        """Those stay that do best on a part of the rows, of either kind; of one fold, if it has others."""
         self.stages.begin("screening")
-        if len(self.entries) <= FINALISTS:
+        if len(self.entries) <= FINALISTS + REFERENCES_LEFT:
             return
         fold, some = self.folds[0], None
         if (n := len(self.material.y)) > SCREENED:
@@ -216,8 +216,8 @@ class _Road:
                 entry.models = [model]
             entry.seconds = time.perf_counter() - began
         order = np.argsort(losses, kind="stable").tolist()
-        references = [number for number in order if self.entries[number].candidate.is_reference]
-        stay = {*order[:FINALISTS], *references[:LEAST_REFERENCES]}
+        references, new = by_kind(self.entries, order)
+        stay = {*new[:FINALISTS], *references[:REFERENCES_LEFT]}
         self.entries = [entry for number, entry in enumerate(self.entries) if number in stay]
 
     def _enter(self, entry: Entry, evidences: Sequence[Evidence]) -> None:

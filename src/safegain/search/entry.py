@@ -1,6 +1,6 @@
 """A candidate in a contest, with a model for each fold."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,14 @@ class Entry:
     models: list[Any] = field(default_factory=list)  # one of each fold
     P: np.ndarray = field(default_factory=lambda: np.empty(0))  # (m, k) on the jury's rows, each by its fold's model
     seconds: float = 0.0
+
+
+def by_kind(entries: Sequence[Entry], numbers: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Of these numbers, those of references, and those of candidates on corrected labels; both in their order."""
+    kinds: tuple[list[int], list[int]] = ([], [])
+    for number in numbers:
+        kinds[not entries[number].candidate.is_reference].append(number)
+    return kinds
 
 
 @dataclass(frozen=True)

@@ -32,19 +32,26 @@ class Jury:
         return replace(self, likelihood=self.likelihood[: self.trusted])
 
     @cached_property
-    def share(self) -> np.ndarray:
-        """Of each row, with sum one."""
+    def counts(self) -> np.ndarray:
+        """How many trusted rows each row counts for."""
         own = (
             np.ones(self.trusted) if self.weight is None or not self.weight.any() else self.weight / self.weight.mean()
         )
         n = len(self.likelihood) - self.trusted
         others = np.full(n, min(WITNESS, MOST_HEARD * self.trusted / max(n, 1)))
-        share = np.concatenate([own, others])
-        return share / share.sum()
+        return np.concatenate([own, others])
+
+    @property
+    def share(self) -> np.ndarray:
+        """Of each row, with sum one."""
+        return self.counts / self.counts.sum()
+
+    def likelihoods(self, P: np.ndarray) -> np.ndarray:
+        """Of what each row says  # (m,)"""
+        return np.einsum("ij,ij->i", P[: len(self.likelihood)], self.likelihood)
 
     def losses(self, P: np.ndarray) -> np.ndarray:
-        n = len(self.likelihood)
-        return -np.log(np.einsum("ij,ij->i", P[:n], self.likelihood))
+        return -np.log(self.likelihoods(P))
 
     def loss(self, P: np.ndarray) -> float:
         return float(self.share @ self.losses(P))
