@@ -72,15 +72,6 @@ def test_one_that_knows_nothing_takes_no_part():
     assert mixed([good, hopeless], jury(), [1]).members == (0,)
 
 
-def test_a_prior_alone_makes_no_member():
-    good = said(1.0, 0.9)
-    worse = good.copy()
-    worse[:60] = worse[:60, [1, 0, 2]]
-    assert mixed([good, worse], jury(), [1]).members == (0,)
-    few = Jury(np.eye(3)[np.zeros(20, dtype=int)], 20)
-    assert best_shares(np.array([good[:20, 0], worse[:20, 0]]), few.counts, np.array([0, PRIOR]))[1] > LEAST_SHARE
-
-
 def test_at_most_three():
     assert len(mixed([said(0.8, 0.8, seed=seed) for seed in range(8)], jury(), ()).members) == 3
 

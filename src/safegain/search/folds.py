@@ -10,7 +10,7 @@ from safegain.search.arrangement import Arrangement, numbers
 
 LEAST = 8  # trusted rows of a random sample, to learn from some and compare on others
 FEW = 150  # below it, each part of them judges in turn
-PARTS = 4
+PARTS = 3
 WITNESSES, MOST_WITNESSES, LEAST_WITNESSES = 0.2, 2000, 20  # of the weak rows with a label
 
 

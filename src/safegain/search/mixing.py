@@ -4,8 +4,8 @@
 
 l_hi is how likely candidate h finds what row i says, c_i what that row counts. It is concave, and EM finds the maximum.
 Few rows would choose by luck: a prior speaks for those that are favoured, with as much as PRIOR rows in all. One that
-knows little takes no part: its only use would be to make the others less sure. Those with the largest shares stay, if
-rows speak for them too, and share the whole among them once more.
+knows little takes no part: its only use would be to make the others less sure. Those with the largest shares stay, and
+share the whole among them once more.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from safegain.learners.mixture import MOST, sharpened
 from safegain.search.jury import Jury
 
 PRIOR = 10.0  # rows
-LEAST_SHARE = 0.05  # of the rows, that must speak for a member
+LEAST_SHARE = 0.1  # of the largest share, for a member to stay
 LEAST_KNOWN = 0.5  # of what the best candidate gains in log-loss over knowing nothing
 STEPS = 200  # of EM
 
@@ -39,9 +39,8 @@ def mixed(found: list[np.ndarray], jury: Jury, favoured: Sequence[int]) -> Mix:
     likelihoods = np.stack([jury.likelihoods(even[number]) for number in able])
     prior = np.isin(able, favoured) * PRIOR / max(len(favoured), 1)
     shares = best_shares(likelihoods, jury.counts, prior)
-    own = shares * (jury.counts.sum() + prior.sum()) - prior  # rows that speak for each
-    heard = own >= min(LEAST_SHARE * jury.counts.sum(), own.max())
-    chosen = np.argsort(np.where(heard, -shares, 0), kind="stable")[: min(heard.sum(), MOST)]
+    chosen = np.argsort(-shares, kind="stable")[:MOST]
+    chosen = chosen[shares[chosen] >= LEAST_SHARE * shares[chosen[0]]]
     members, shares = able[chosen], best_shares(likelihoods[chosen], jury.counts, prior[chosen])
     P = sum(share * even[member] for member, share in zip(members, shares, strict=True))
     return Mix(
