@@ -4,7 +4,7 @@ import numpy as np
 
 from experiments.bars import Bar
 from experiments.board.cells import FEW, LETTER, MANY, MNIST
-from experiments.board.entries import BOUNDS, JUDGED, PICKED, USUAL
+from experiments.board.entries import BOUNDS, CROSS_VALIDATED, JUDGED, PICKED, USUAL
 from experiments.board.judging import (
     LEVEL,
     Difference,
@@ -124,7 +124,7 @@ def _safe(scores: Scores, ours: Entry, n_trusted: int, share: float, whole: bool
 def against_pick(scores: Scores, ours: Entry, n_trusted: int) -> tuple[int, int, float]:
     """Unsafe runs, runs that were compared, and the mean gain over what cross-validation picks."""
     here = np.array([cell.n_trusted == n_trusted for cell in scores.cells])
-    pick = picked_by_cross_validation(scores.table(USUAL), scores.table(USUAL, "cv"))[here]
+    pick = picked_by_cross_validation(scores.table(USUAL), scores.table(CROSS_VALIDATED))[here]
     mine = scores.of(ours)[here]
     gains = (mine - pick)[np.isfinite(mine - pick)]
     return *unsafe_runs(mine, pick), float(gains.mean()) if len(gains) else float("nan")

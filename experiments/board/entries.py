@@ -13,6 +13,9 @@ USUAL = tuple(
     for on, words in ON.items()
     for family, name in FAMILIES.items()
 )
+CROSS_VALIDATED = tuple(
+    Entry(f"{entry.name}, cross-validated", "cross_validated", entry.options, entry.part) for entry in USUAL
+)
 CLEANLAB = tuple(
     Entry(f"cleanlab, {FAMILIES[family].lower()}", "cleanlab_around", {"family": family})
     for family in ("forest", "boosting", "logistic")

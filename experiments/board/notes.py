@@ -40,8 +40,8 @@ HOW_IT_IS_JUDGED = """\
   accurate; of equals the first, raw + trusted before trusted rows alone. Models on raw labels are trained on all weak
   rows and four folds of the trusted ones; forests have 100 trees there.
 - **Unsafe.** A run more than a point of test accuracy below cross-validation's pick.
-- **Seeds.** Ten, 0 to 9. cleanlab, the three network methods, "Safegain, right=" and "all labels true" are run on seeds
-  5 to 9 only, to keep the board within a night: they are compared on those. On development sets seeds are 0 to 2 (0 for
-  "Safegain, right=" and "all labels true"), and 0 to 9 with 40 trusted rows.
+- **Seeds.** Ten, 0 to 9. cleanlab, the three network methods, cross-validation and "all labels true" are run on seeds 5
+  to 9 only, to keep the board within a night: they are compared on those. On development sets seeds are 0 to 2 (0 for
+  "Safegain, right=" and "all labels true"), and 0 to 9 with 40 trusted rows. "Safegain, right=" is run there alone.
 
 Seeds of a set share its rows and are not independent: a bound of one cell speaks of other draws from that set."""

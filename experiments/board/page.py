@@ -10,7 +10,7 @@ from experiments.board.bars import (
     development_bars,
     final_bars,
 )
-from experiments.board.entries import OURS, PLAIN
+from experiments.board.entries import PLAIN
 from experiments.board.notes import HOW_IT_IS_JUDGED, HOW_IT_IS_PLAYED
 from experiments.board.plan import DEVELOPMENT, FINAL, NAMED, VERY_FEW, Part, seconds_needed
 from experiments.board.plots import draw_differences
@@ -63,8 +63,7 @@ def draw_board(results: Results, figures: Path, *, quick: bool = False) -> None:
 def _bars(scores: dict[str, Scores]) -> str:
     strongest = read_strongest()
     lines = ["## Bars", ""]
-    for ours in OURS:
-        lines += [f"**{ours.name}**, final sets", "", bars_table(final_bars(scores[FINAL.title], ours, strongest))]
+    lines += [f"**{PLAIN.name}**, final sets", "", bars_table(final_bars(scores[FINAL.title], PLAIN, strongest))]
     found = development_bars(scores[VERY_FEW.title], scores[NAMED.title], PLAIN)
     lines += [f"**{PLAIN.name}**, development sets", "", bars_table(found)]
     return "\n".join(lines)

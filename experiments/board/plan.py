@@ -11,7 +11,17 @@ from experiments.board.cells import (
     VERY_FEW_CELLS,
     BoardCell,
 )
-from experiments.board.entries import BOUNDS, CLEANLAB, JUDGED, NETWORKS, PLAIN, RIGHT, SEEDS, USUAL
+from experiments.board.entries import (
+    BOUNDS,
+    CLEANLAB,
+    CROSS_VALIDATED,
+    JUDGED,
+    NETWORKS,
+    PLAIN,
+    RIGHT,
+    SEEDS,
+    USUAL,
+)
 from experiments.entry import Entry
 from experiments.grid import Results
 from experiments.plan import Run
@@ -47,13 +57,21 @@ class Part:
 FINAL = Part(
     "Final sets",
     FINAL_CELLS,
-    ((USUAL, SEEDS), ((PLAIN,), SEEDS), ((RIGHT,), JUDGED), (CLEANLAB, JUDGED), (NETWORKS, JUDGED), (BOUNDS, JUDGED)),
+    (
+        (USUAL, SEEDS),
+        ((PLAIN,), SEEDS),
+        (BOUNDS, JUDGED),
+        (CROSS_VALIDATED, JUDGED),
+        (CLEANLAB, JUDGED),
+        (NETWORKS, JUDGED),
+    ),
 )
 DEVELOPMENT = Part(
     "Development sets",
     DEVELOPMENT_CELLS,
     (
         (USUAL, DEVELOPMENT_SEEDS),
+        (CROSS_VALIDATED, DEVELOPMENT_SEEDS),
         ((PLAIN,), DEVELOPMENT_SEEDS),
         ((RIGHT,), DEVELOPMENT_SEEDS[:1]),
         (CLEANLAB, DEVELOPMENT_SEEDS),
@@ -61,7 +79,9 @@ DEVELOPMENT = Part(
         (BOUNDS, DEVELOPMENT_SEEDS[:1]),
     ),
 )
-VERY_FEW = Part("Development sets, 40 trusted rows", VERY_FEW_CELLS, ((USUAL, SEEDS), ((PLAIN,), SEEDS)))
+VERY_FEW = Part(
+    "Development sets, 40 trusted rows", VERY_FEW_CELLS, ((USUAL, SEEDS), (CROSS_VALIDATED, SEEDS), ((PLAIN,), SEEDS))
+)
 NAMED = Part(
     "Two development cells with bars of their own",
     NAMED_CELLS,

@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.bars import Bar
 from experiments.board.bars import against, best_bound, hindsight, paired_sets
-from experiments.board.entries import BOUNDS, JUDGED, OURS, PEERS, PICKED, PLAIN, USUAL
+from experiments.board.entries import BOUNDS, CROSS_VALIDATED, JUDGED, OURS, PEERS, PICKED, PLAIN, USUAL
 from experiments.board.judging import (
     best_by_hindsight,
     difference,
@@ -86,24 +86,25 @@ def cells_table(scores: Scores) -> str:
         bounds = scores.table(BOUNDS)
         bound = of_each_cell(bounds, best_by_hindsight(mean_over_seeds(bounds)[..., None]))
         note = "The best usual model is picked on the same seeds that it is shown on, which flatters it."
-    pick = picked_by_cross_validation(usual, scores.table(USUAL, "cv"))
+    pick = picked_by_cross_validation(usual, scores.table(CROSS_VALIDATED))
     rows = []
     for i, cell in enumerate(scores.cells):
         if not np.isfinite(usual[:, i]).any():
             continue
-        ours = [scores.of(entry)[i][list(seeds)] for entry in OURS]
+        ours = [scores.of(entry)[i][list(seeds)] for entry in OURS if entry in scores.entries]
         name = USUAL[chosen[i]].name if chosen[i] >= 0 else DASH
         found = difference(ours[0], best[i])
         bounded = f"{found.mean:+.2f} (≤ {found.upper:+.2f})" if np.isfinite(found.upper) else DASH
         figures = [_mean(values) for values in (*ours, best[i])]
         rows.append([cell.set, cell.label, *figures, name, bounded, _mean(pick[i]), _mean(bound[i])])
-    header = ["set", "cell", "trusted=", "right=", "best usual", "which", "difference", "CV's pick", "all true"]
+    names = [entry.name.removeprefix("Safegain, ") for entry in OURS if entry in scores.entries]
+    header = ["set", "cell", *names, "best usual", "which", "difference", "CV's pick", "all true"]
     return f"{note} Behind the difference is its one-sided 95% bound.\n\n{markdown(header, rows)}"
 
 
 def every_figure(scores: Scores) -> str:
     """Every method in every cell, folded away."""
-    shown = [entry for entry in scores.entries if np.isfinite(scores.of(entry)).any()]
+    shown = [e for e in scores.entries if e not in CROSS_VALIDATED and np.isfinite(scores.of(e)).any()]
     rows = []
     for i, cell in enumerate(scores.cells):
         figures = [_spread(scores.of(entry)[i]) for entry in shown]

@@ -9,7 +9,7 @@ from experiments.methods.usual import FAMILIES, MAKERS, ON
 NAME = "Best usual model"
 AMONG = (
     *(
-        Entry(f"{FAMILIES[family]}, {words}", "usual", {"family": family, "cv": False}, on)
+        Entry(f"{FAMILIES[family]}, {words}", "usual", {"family": family}, on)
         for on, words in ON.items()
         for family in MAKERS
     ),

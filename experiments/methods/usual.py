@@ -1,8 +1,6 @@
 """The models that a user would have picked without us, each on the labels as they are and on the trusted rows alone.
 
-"raw" is trained on all rows, the trusted ones with their right labels; "trusted" on those alone. `cv` is the accuracy
-that five-fold cross-validation over the trusted rows promises: a model of raw labels is trained on all weak rows and
-the trusted rows of four folds. It takes most of the time, and who does not need it leaves it out.
+"raw" is trained on all rows, the trusted ones with their right labels; "trusted" on those alone.
 """
 
 import time
@@ -15,7 +13,7 @@ from experiments.score import on_test_rows
 
 NAME = "Usual models"
 ON = {"raw": "raw + trusted", "trusted": "trusted rows"}
-N_TREES, N_TREES_CV = 300, 100  # the second where only a choice is made: a third of the time
+N_TREES = 300
 N_TREES_QUICK = 10
 N_STEPS = 100  # of boosting at most: scikit-learn's own number; with fewer trees as many as these
 N_NEIGHBOURS = 25
@@ -107,7 +105,7 @@ def fitted(
     return MAKERS[family](seed, n_trees, int(rows.sum())).fit(X[rows], y[rows])
 
 
-def measure(problem: Any, seed: int, *, quick: bool, family: str, cv: bool = True) -> dict[str, float]:
+def measure(problem: Any, seed: int, *, quick: bool, family: str) -> dict[str, float]:
     found: dict[str, float] = {}
     n_trees = N_TREES_QUICK if quick else N_TREES
     for on in ON:
@@ -115,22 +113,4 @@ def measure(problem: Any, seed: int, *, quick: bool, family: str, cv: bool = Tru
         model = fitted(family, on, problem.X, problem.y, problem.trusted, seed=seed, n_trees=n_trees, quick=quick)
         found[f"{on}_seconds"] = round(time.perf_counter() - began, 3)
         found |= {f"{on}_{name}": value for name, value in on_test_rows(model, problem).items()}
-        if cv:
-            found[f"{on}_cv"] = cross_validated(family, on, problem, seed, quick=quick)
     return found
-
-
-def cross_validated(family: str, on: str, problem: Any, seed: int, *, quick: bool = False) -> float:
-    """Accuracy in % on the trusted rows, each predicted by a model that was trained without its fold."""
-    from safegain.baselines.cleanlab import N_FOLDS, stratified_folds
-
-    trusted = np.flatnonzero(problem.trusted)
-    folds = stratified_folds(problem.y[trusted], np.random.RandomState(seed))
-    n_right = 0
-    for fold in range(N_FOLDS):
-        out = trusted[folds == fold]
-        kept = np.setdiff1d(np.arange(len(problem.y)), out)
-        X, y, mask = problem.X[kept], problem.y[kept], problem.trusted[kept]
-        model = fitted(family, on, X, y, mask, seed=seed, n_trees=N_TREES_QUICK if quick else N_TREES_CV, quick=quick)
-        n_right += int((model.predict(problem.X[out]) == problem.y[out]).sum())
-    return 100 * n_right / len(trusted)

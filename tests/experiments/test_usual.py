@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from experiments.methods import all_true, baseline, cleanlab_around, trusted_only, usual
+from experiments.methods import all_true, baseline, cleanlab_around, cross_validated, trusted_only, usual
 from experiments.methods.best_usual import AMONG
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import cross_val_score
@@ -34,21 +34,12 @@ def test_every_family_is_measured_on_raw_labels_and_on_trusted_rows(problem, fam
     found = usual.measure(problem, 0, quick=True, family=family)
     for on in usual.ON:
         assert 40 < found[f"{on}_accuracy"] <= 100
-        assert 0 <= found[f"{on}_cv"] <= 100
         assert (f"{on}_log_loss" in found) == (family != "svc")
-
-
-def test_cross_validation_can_be_left_out(problem, monkeypatch):
-    whole = usual.measure(problem, 0, quick=True, family="logistic")
-    monkeypatch.setattr(usual, "cross_validated", None)
-    found = usual.measure(problem, 0, quick=True, family="logistic", cv=False)
-    assert set(whole) - set(found) == {"raw_cv", "trusted_cv"}
-    assert found["trusted_accuracy"] == whole["trusted_accuracy"]
 
 
 def test_boosting_takes_scikit_learns_steps_but_for_a_rehearsal():
     usually = HistGradientBoostingClassifier().max_iter
-    steps = [usual.boosting(0, n, 100).max_iter for n in (usual.N_TREES, usual.N_TREES_CV, usual.N_TREES_QUICK)]
+    steps = [usual.boosting(0, n, 100).max_iter for n in (usual.N_TREES, cross_validated.N_TREES, usual.N_TREES_QUICK)]
     assert steps == [usually, usually, usual.N_TREES_QUICK]
 
 
@@ -56,7 +47,6 @@ def test_the_best_usual_model_is_one_of_every_family_on_both_kinds_of_labels(pro
     names = {entry.name for entry in AMONG}
     assert names == {f"{name}, {words}" for name in usual.FAMILIES.values() for words in usual.ON.values()}
     assert len(AMONG) == 16
-    assert {entry.options.get("cv") for entry in AMONG if entry.method == "usual"} == {False}
     for on, method in (("raw", baseline), ("trusted", trusted_only)):  # its networks are runs that tables have anyway
         (entry,) = (entry for entry in AMONG if entry.name == f"Network, {usual.ON[on]}")
         assert entry.method == method.__name__.rpartition(".")[2]
@@ -74,10 +64,10 @@ def test_trusted_rows_alone_are_what_the_second_model_sees(problem):
 def test_cross_validation_is_scikit_learns_where_there_are_no_weak_rows(problem):
     rows = problem.trusted
     alone = SimpleNamespace(X=problem.X[rows], y=problem.y[rows], trusted=np.ones(40, dtype=bool))
-    mine = usual.cross_validated("logistic", "trusted", alone, 0)
+    mine = cross_validated.cross_validated("logistic", "trusted", alone, 0)
     theirs = 100 * cross_val_score(usual.logistic(0, 1, 32), alone.X, alone.y, cv=5).mean()
     assert mine == pytest.approx(theirs, abs=7.6)  # other folds: three of forty rows
-    assert usual.cross_validated("logistic", "raw", alone, 0) == mine
+    assert cross_validated.cross_validated("logistic", "raw", alone, 0) == mine
 
 
 def test_cross_validation_never_trains_on_the_fold_that_it_scores(problem, monkeypatch):
@@ -87,8 +77,8 @@ def test_cross_validation_never_trains_on_the_fold_that_it_scores(problem, monke
         seen.append((len(y), trusted.sum()))
         return SimpleNamespace(predict=lambda rows: np.zeros(len(rows)))
 
-    monkeypatch.setattr(usual, "fitted", remember)
-    usual.cross_validated("forest", "raw", problem, 0)
+    monkeypatch.setattr(cross_validated, "fitted", remember)
+    cross_validated.cross_validated("forest", "raw", problem, 0)
     assert seen == [(392, 32)] * 5
 
 

@@ -7,7 +7,7 @@ from scipy.optimize import minimize_scalar
 
 from safegain.learners.mixture import logits_of, sharpened
 from safegain.search.jury import Jury
-from safegain.search.mixing import LEAST_SHARE, PRIOR, best_shares, mixed
+from safegain.search.mixing import LEAST_SHARE, best_shares, mixed
 
 
 def said(right, sure, k=3, seed=0):

@@ -28,7 +28,7 @@ WIDTHS = (0.15, 0.5, 2.0, 8.0)
 ROUNDS = 2
 TRUST = 3.0  # what a trusted row weighs among the targets
 MANY = 50_000  # targets above which boosting is the head: it sees all of them
-MOST_HEARD = 20_000  # weak rows that pool and channel are fitted on
+MOST_HEARD = 5000  # weak rows that pool and channel are fitted on
 TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
 
 

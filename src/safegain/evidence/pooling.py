@@ -17,6 +17,7 @@ from torch import Tensor
 from safegain.evidence.channel import Channel, posterior
 
 MOST_STEPS = 15  # of EM
+POOL_STEPS = 5  # of a fit within one of them: the next one goes on
 # Shares of labels that come from hereabouts, in a channel. The middle one costs little where there are none such, and
 # gains a lot where there are: trusted rows say whether it is less, already where they seem to, or more, beyond chance.
 NONE, SOME, MANY = 0.0, 0.3, 0.6
@@ -47,10 +48,10 @@ class Pool:
         return log_softmax(np.tensordot(self.weights, log_ps, 1) + self.bias, axis=1)
 
 
-def fit_pool(log_ps: np.ndarray, wanted: np.ndarray, start: Pool | None = None) -> Pool:
+def fit_pool(log_ps: np.ndarray, wanted: np.ndarray, start: Pool | None = None, most_steps: int = 15_000) -> Pool:
     """The most likely pool for distributions `wanted`, a convex fit  # (h, n, k), (n, k)
 
-    Biases have a standard normal prior.
+    Biases have a standard normal prior. A start is only improved upon where the steps are few.
     """
     h, n, k = log_ps.shape
 
@@ -63,7 +64,14 @@ def fit_pool(log_ps: np.ndarray, wanted: np.ndarray, start: Pool | None = None) 
 
     first = Pool(np.full(h, 1 / h), np.zeros(k)) if start is None else start
     bounds = [(0, None)] * h + [(None, None)] * k
-    found = minimize(objective, np.concatenate([first.weights, first.bias]), jac=True, method="L-BFGS-B", bounds=bounds)
+    found = minimize(
+        objective,
+        np.concatenate([first.weights, first.bias]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": most_steps},
+    )
     return Pool(found.x[:h], found.x[h:])
 
 
@@ -92,7 +100,7 @@ def fit_through_channel(
             counts = torch.zeros(k, k, dtype=Q.dtype).index_add_(0, weak.y, by_matrix).T
             counts += 1 / k if weak.pairs is None else weak.pairs + 1 / k
             channel = replace(channel, T=(counts / counts.sum(dim=1, keepdim=True)).float())
-        before, pool = pool, fit_pool(log_ps, np.concatenate([hits, Q.numpy()]), start=pool)
+        before, pool = pool, fit_pool(log_ps, np.concatenate([hits, Q.numpy()]), pool, POOL_STEPS)
         moved = max(np.abs(pool.weights - before.weights).max(), np.abs(pool.bias - before.bias).max())
         if moved < SETTLED:
             break

@@ -24,7 +24,7 @@ class Auto(Search):
     Parameters
     ----------
     held_out : share of the trusted rows kept to compare models on. Of fewer than 150 trusted rows, classes use each
-        half in turn instead; with fewer than 8, or with none kept of 150 or more, there is no contest, and the
+        third in turn instead; with fewer than 8, or with none kept of 150 or more, there is no contest, and the
         reference is handed back. Linear models of numbers are cross-validated on all trusted rows; other models of
         numbers need 20 on either side.
     measure : what ranks models of classes: "log-loss", or "balanced", in which each class counts the same as a whole

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from experiments.board.cells import BoardCell
-from experiments.board.entries import OURS, PEERS, USUAL
+from experiments.board.entries import CROSS_VALIDATED, OURS, PEERS, USUAL
 from experiments.board.plan import FINAL, Part
 from experiments.entry import Entry
 from experiments.plan import Run
@@ -24,6 +24,7 @@ Accuracy = Callable[[Entry, BoardCell, int], float]
 
 def usual(entry: Entry, cell: BoardCell, seed: int) -> float:
     """Safegain 88, the best usual model 85, all others 80, all labels true 90, and a little of each seed."""
+    entry = USUAL[CROSS_VALIDATED.index(entry)] if entry in CROSS_VALIDATED else entry
     worth = 88.0 if entry in OURS else 85.0 if entry == BEST else 80.0 if entry in PEERS else 90.0
     return worth + 0.01 * ((seed * 7 + len(entry.name)) % 5)
 
@@ -39,8 +40,6 @@ def played(accuracy: Accuracy = usual, part: Part = PART) -> dict[Run, dict]:
                     made = found.setdefault(run, record(run, 2.0))
                     value = accuracy(entry, cell, seed)
                     made["metrics"] |= {entry.metric("accuracy"): value, entry.metric("seconds"): 1.0}
-                    if entry in USUAL:
-                        made["metrics"][entry.metric("cv")] = value
     return found
 
 

@@ -81,11 +81,11 @@ def test_sets_are_paired_on_what_both_have_run():
 
 def test_runs_against_cross_validations_pick_by_trusted_rows():
     def sometimes(entry, cell, seed):
-        return 70.0 if entry in OURS and cell == CELLS[1] and seed == 3 else usual(entry, cell, seed)
+        return 70.0 if entry in OURS and cell == CELLS[1] and seed == 8 else usual(entry, cell, seed)
 
     scores = Scores(PART, played(sometimes).get)
-    assert against_pick(scores, PLAIN, 1000)[:2] == (1, 10)
-    assert against_pick(scores, PLAIN, 100)[:2] == (0, 20)
+    assert against_pick(scores, PLAIN, 1000)[:2] == (1, 5)  # seeds that judge
+    assert against_pick(scores, PLAIN, 100)[:2] == (0, 10)
     assert against_pick(scores, PLAIN, 100)[2] == pytest.approx(3, abs=0.05)
 
 
