@@ -150,7 +150,7 @@ def killed_at(monkeypatch, last, case, folder, *, kept=True, **settings):
 
 
 STAGES = {
-    "softmax": ["evidence-0", "evidence-1", "last-evidence"],
+    "softmax": ["evidence-0", "evidence-1", "evidence-2", "last-evidence"],
     "ridge": [*(f"fold-{i}" for i in range(5)), "evidence", "references", "refit"],
     "network": ["fold-0", "evidence", "references"],  # it falls back
 }

@@ -177,7 +177,7 @@ def test_nothing_of_the_users_is_touched():
 
 @pytest.mark.parametrize(
     ("search", "n_trusted", "stages"),
-    [(Auto(), 100, "10/10"), (Auto(), 6, ""), (Free(n_outer=1), 100, "1/1"), (Structured(n_outer=2), 100, "2/2")],
+    [(Auto(), 100, "11/11"), (Auto(), 6, ""), (Free(n_outer=1), 100, "1/1"), (Structured(n_outer=2), 100, "2/2")],
     ids=["auto", "few", "free", "structured"],
 )
 def test_a_bar_shows_the_stages_or_the_steps(capsys, search, n_trusted, stages):

@@ -325,7 +325,7 @@ def test_whose_pool_is_taken(monkeypatch, seen, hears):
 
 
 @pytest.mark.parametrize("by_rules", [False, True], ids=["by chance", "by rules"])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, 3])  # by chance two of eight seeds contradict, at no cost
 def test_weak_rows_have_no_say_where_trusted_rows_contradict(monkeypatch, by_rules, seed):
     """Labels that rules have given make the heads seem sure of classes that they cannot know."""
     X, known, true, targets, calibrating = in_strips(300, 100, in_a_place=False, by_rules=by_rules, seed=seed)

@@ -112,7 +112,7 @@ def test_rows_that_are_all_alike():
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_features_that_are_not_kept_are_made_again(monkeypatch, kind):
-    """Blocks of 16 rows against the features of all of them at once."""
+    """Blocks of 16 rows against the features of all of them at once, but for what single precision rounds."""
     monkeypatch.setattr(safegain.learners.kernel, "BLOCK_ROWS", 16)
     X, weight = normal_rows(70), WEIGHTS.repeat(14)
     none = weight[:16] == 0
@@ -122,7 +122,7 @@ def test_features_that_are_not_kept_are_made_again(monkeypatch, kind):
     np.testing.assert_allclose(again.gram, kept.gram, rtol=1e-4, atol=1e-5)
     for penalty in (0.1, 3.0, 0.1):
         left_out = kept.leave_one_out(Y, kept.moment(Y), penalty)
-        np.testing.assert_allclose(again.leave_one_out(Y, again.moment(Y), penalty), left_out, atol=2e-4)
+        np.testing.assert_allclose(again.leave_one_out(Y, again.moment(Y), penalty), left_out, atol=4e-4)
         for ridge in (kept, again):
             there = kernel.to_landmarks(rows[:16]) @ ridge.of_landmarks(ridge.moment(Y), penalty)
             np.testing.assert_allclose(there[none], left_out[:16][none], atol=2e-4)

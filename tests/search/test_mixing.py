@@ -72,6 +72,14 @@ def test_one_that_knows_nothing_takes_no_part():
     assert mixed([good, hopeless], jury(), [1]).members == (0,)
 
 
+def test_where_all_are_misled_the_least_wrong_is_left():
+    """Weak rows say the opposite of everyone, more surely than a sharpness can undo."""
+    wrong, worse = said(0.05, 0.6, seed=1), said(0.0, 0.9, seed=2)
+    mix = mixed([worse, wrong], jury(), [0])
+    assert 1 in mix.members
+    assert sum(mix.weights) == pytest.approx(1)
+
+
 def test_at_most_three():
     assert len(mixed([said(0.8, 0.8, seed=seed) for seed in range(8)], jury(), ()).members) == 3
 

@@ -34,8 +34,8 @@ def mixed(found: list[np.ndarray], jury: Jury, favoured: Sequence[int]) -> Mix:
     """`found` are the class probabilities of each candidate on the rows of the jury  # (m, k) each"""
     sharpness = [jury.sharpness(P) for P in found]
     even = [sharpened(P, each) for P, each in zip(found, sharpness, strict=True)]
-    losses, nothing = np.array([jury.loss(P) for P in even]), jury.loss(np.full_like(even[0], 1 / even[0].shape[1]))
-    able = np.flatnonzero(nothing - losses >= LEAST_KNOWN * (nothing - losses.min()))
+    known = jury.loss(np.full_like(even[0], 1 / even[0].shape[1])) - np.array([jury.loss(P) for P in even])
+    able = np.flatnonzero(known >= min(LEAST_KNOWN * known.max(), known.max()))  # it may be below zero
     likelihoods = np.stack([jury.likelihoods(even[number]) for number in able])
     prior = np.isin(able, favoured) * PRIOR / max(len(favoured), 1)
     shares = best_shares(likelihoods, jury.counts, prior)
