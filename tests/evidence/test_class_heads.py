@@ -1,5 +1,7 @@
 """Heads: no row's score knows its own label, and rows that are no targets are no surer than those that are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -7,7 +9,7 @@ import torch
 
 import safegain.learners.kernel
 from safegain.evidence import class_heads
-from safegain.evidence.class_heads import LEAVES, PENALTIES, SMOOTHING, BoostingHead, ForestHead, KernelHead, Once
+from safegain.evidence.class_heads import FORESTS, PENALTIES, SMOOTHING, BoostingHead, ForestHead, KernelHead, Once
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.leaves import Leaves
@@ -85,7 +87,7 @@ def test_a_rows_own_label_has_no_part_in_its_score(soft, row):
     Q = (0.7 * labels(known) + 0.1).astype(np.float32) if soft else labels(known)
     weight = weights(known, targets)
     assert weight[row] == (3 if row == 205 else 1)
-    before, after = (scores(ForestHead(X, weight, LEAVES[0], random()), each) for each in (Q, flipped(Q, row)))
+    before, after = (scores(ForestHead(X, weight, FORESTS[0], random()), each) for each in (Q, flipped(Q, row)))
     np.testing.assert_array_equal(after[row], before[row])
     assert (after != before).any(axis=1).sum() > 10
 
@@ -95,7 +97,7 @@ def test_rows_that_are_no_targets_have_no_say():
     Q = labels(known)
     other = np.where(targets.numpy()[:, None], Q, Q[::-1])
     assert (other != Q).any()
-    np.testing.assert_array_equal(*(scores(ForestHead(X, targets, LEAVES[0], random()), each) for each in (Q, other)))
+    np.testing.assert_array_equal(*(scores(ForestHead(X, targets, FORESTS[0], random()), each) for each in (Q, other)))
 
 
 @pytest.fixture
@@ -109,7 +111,7 @@ def grown(monkeypatch):
 def test_a_leaf_holds_the_weighted_mean_of_its_rows(grown):
     X, known, _, targets, _ = noisy_blobs(200, 80)
     weight, Q = weights(known, targets).double().numpy(), labels(known)
-    found = scores(ForestHead(X, weights(known, targets), LEAVES[0], random()), Q)
+    found = scores(ForestHead(X, weights(known, targets), FORESTS[0], random()), Q)
     (leaves,) = grown
 
     def by_hand(row):
@@ -127,7 +129,7 @@ def test_rows_that_are_no_targets_are_asked_of_as_few_trees(grown):
     """Of about exp(-1) of them: so many have not seen a target, whatever it weighs."""
     X, known, _, targets, _ = noisy_blobs(300, 100)
     weight = weights(known, targets)
-    head = ForestHead(X, weight, LEAVES[1], random())
+    head = ForestHead(X, weight, FORESTS[1], random())
     found = scores(head, labels(known))
     unseen = grown[0].counts == 0
     asked = unseen[:, ~targets.numpy()]
@@ -136,22 +138,23 @@ def test_rows_that_are_no_targets_are_asked_of_as_few_trees(grown):
         assert unseen[:, rows].mean() == pytest.approx(np.exp(-1), abs=0.02)
     assert (asked != asked[:, :1]).any(axis=0).sum() == asked.shape[1] - 1  # each of its own
     target = Target(labels(known), np.arange(3), weight.double().numpy())
-    by_all = Forest(n_trees=head.n_trees, min_samples_leaf=LEAVES[1][0], bootstrap=True).train(X, target, head.seed)
+    by_all = replace(FORESTS[1][0], n_trees=head.n_trees).train(X, target, head.seed)
     off = np.abs(np.exp(found) - by_all.outputs(X) - SMOOTHING / 3)[~targets].max(axis=1)
     assert 0 < off.mean() < 0.1  # and they say what all of them say, a little less surely
 
 
-@pytest.mark.parametrize("leaves", LEAVES, ids=str)
-def test_leaves_are_smaller_in_later_rounds(monkeypatch, leaves):
+@pytest.mark.parametrize("forests", FORESTS, ids=lambda forests: str(forests[0].random_splits))
+def test_leaves_are_smaller_in_later_rounds(monkeypatch, forests):
     X, known, _, targets, _ = noisy_blobs(60, 20)
     grown, plain = [], Forest.grow
     monkeypatch.setattr(Forest, "grow", lambda self, *args: grown.append((self, args[2])) or plain(self, *args))
     monkeypatch.setattr(class_heads, "MOST_TREES", 40)
-    head = ForestHead(X, targets, leaves, random())
+    head = ForestHead(X, targets, forests, random())
     for number in range(3):
         list(head.scores(labels(known), number))
-    first, later = leaves
+    first, later = (forest.min_samples_leaf for forest in forests)
     assert first > later
+    assert {forest.random_splits for forest, _ in grown} == {forests[0].random_splits}
     assert [forest.min_samples_leaf for forest, _ in grown] == [first, later, later]
     assert all(forest.bootstrap for forest, _ in grown)
     assert len({seed for _, seed in grown}) == 3
@@ -160,10 +163,10 @@ def test_leaves_are_smaller_in_later_rounds(monkeypatch, leaves):
 def test_a_forest_is_drawn_from_the_seed_and_takes_stacked_rows(monkeypatch):
     monkeypatch.setattr(class_heads, "MOST_TREES", 40)
     X, known, _, targets, _ = noisy_blobs(100, 20)
-    heads = [ForestHead(X, targets, LEAVES[1], random()), ForestHead(X[:, :, None], targets, LEAVES[1], random())]
+    heads = [ForestHead(X, targets, FORESTS[1], random()), ForestHead(X[:, :, None], targets, FORESTS[1], random())]
     first, same = (scores(head, labels(known), 1) for head in heads)
     np.testing.assert_array_equal(same, first)
-    assert not np.array_equal(scores(ForestHead(X, targets, LEAVES[1], random(1)), labels(known), 1), first)
+    assert not np.array_equal(scores(ForestHead(X, targets, FORESTS[1], random(1)), labels(known), 1), first)
 
 
 def test_labels_that_stay_are_regressed_on_once():
@@ -235,6 +238,6 @@ def test_halves_are_drawn_from_the_seed():
 
 def test_many_rows_have_fewer_trees():
     def n_trees(n):
-        return ForestHead(np.zeros((n, 1)), torch.ones(n, dtype=torch.bool), 0, random()).n_trees
+        return ForestHead(np.zeros((n, 1)), torch.ones(n, dtype=torch.bool), (), random()).n_trees
 
     assert [n_trees(n) for n in (100, 15_000, 65_536)] == [100, 100, 40]

@@ -211,7 +211,7 @@ def test_flips_of_one_place_are_put_right_with_a_local_share(monkeypatch, seen):
     found = found_in(X, known, targets, calibrating)
     assert found.channel.local > 0
     first, last = (loss_of_weak_rows(each, known, true) for each in seen)
-    assert last < 0.8 * first  # regressing on the posterior was worth a round
+    assert last < 0.9 * first  # regressing on the posterior was worth a round
     monkeypatch.setattr(pooled, "heard_by_trusted", lambda *_: (0.0, True))
     by_matrix = found_in(X, known, targets, calibrating)
     assert by_matrix.channel.local == 0
@@ -239,7 +239,7 @@ def test_heads_on_trusted_rows_alone_help_where_all_labels_of_a_place_are_wrong(
 
     with_them = sum(losses())
     plain = pooled._heads
-    monkeypatch.setattr(pooled, "_heads", lambda *args: plain(*args)[: 3 if args[4] == class_heads.LEAVES else 0])
+    monkeypatch.setattr(pooled, "_heads", lambda *args: plain(*args)[: 3 if args[4] == class_heads.FORESTS else 0])
     assert with_them < 0.95 * sum(losses())
 
 

@@ -158,3 +158,11 @@ def test_many_rows_draw_a_class_each(monkeypatch):
     Boosting(max_iter=3).train(X, target, 0)
     assert [len(y) for y in seen] == [1800, 900]  # a tenth says when to stop
     assert abs(seen[1].mean() - 0.3) < 0.05
+
+
+def test_a_draft_takes_longer_steps_and_fewer_of_them():
+    draft = Boosting(learning_rate=0.05, patience=7).draft()
+    assert (draft.learning_rate, draft.patience) == (0.1, 4)
+    X, target = sure(2000)
+    steps = [len(each.train(X, target, 0).column) for each in (Boosting(), Boosting().draft())]
+    assert steps[1] < 0.7 * steps[0]

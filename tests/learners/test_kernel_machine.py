@@ -116,3 +116,23 @@ def test_cost_grows_with_rows_and_landmarks():
 def test_wrong_settings_are_told(wrong):
     with pytest.raises(ValueError, match=f"KernelMachine: {next(iter(wrong))} must"):
         KernelMachine(**wrong)
+
+
+def test_a_settled_machine_has_the_width_that_training_finds():
+    X, target = sure(600)
+    found = KernelMachine().settled(X, target, 3)
+    assert found.width in kernel_machine.WIDTHS
+    assert found.penalty is None
+    fresh = rows(50, seed=4)
+    asked = [machine.train(X, target, 3).predict_proba(fresh) for machine in (KernelMachine(), found)]
+    np.testing.assert_array_equal(*asked)
+    losses = {}
+    for width in kernel_machine.WIDTHS:
+        P = KernelMachine(width=width, n_landmarks=600).train(X, target, 3).predict_proba(rows(3000, seed=5))
+        losses[width] = -np.log(P[np.arange(3000), codes(rows(3000, seed=5))]).mean()
+    assert losses[found.width] < np.mean(list(losses.values()))
+
+
+def test_a_machine_with_a_width_is_settled():
+    machine = KernelMachine(width=2.0)
+    assert machine.settled(*sure(50), 0) is machine

@@ -77,3 +77,10 @@ def test_a_solver_trains_it_on_the_default_road_too():
     assert trained.h == 6
     assert trained.gain != GAIN
     assert fitted.score(X[trusted], noisy[trusted]) > 0.9
+
+
+def test_the_recipe_trains_in_single_precision():
+    X, target = sure(60)
+    assert X.dtype == np.float64
+    by_recipe, by_solver = (learner.train(X, target, 0) for learner in (Network(), Network(solver=Descent(n_steps=2))))
+    assert (by_recipe.theta.dtype, by_solver.theta.dtype) == (torch.float32, torch.float64)

@@ -1,8 +1,11 @@
 """Candidates with a model for each fold."""
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
-from safegain.search.entry import ByFold
+from safegain.search.candidates import Candidate
+from safegain.search.entry import ByFold, Entry
 
 
 class Constant:
@@ -24,3 +27,28 @@ def test_each_row_is_predicted_by_the_model_of_its_fold():
     found = ByFold([first, second, idle], masks).predict_proba(np.arange(4.0)[:, None])
     np.testing.assert_allclose(found[:, 0], [0.2, 0.7, 0.7, 0.2])
     assert (first.asked, second.asked, idle.asked) == ([[0.0, 3.0]], [[1.0, 2.0]], [])
+
+
+@dataclass
+class Choosy:
+    """A learner whose training chooses a width for itself, and keeps what it has been asked."""
+
+    width: int | None = None
+    asked: list = field(default_factory=list)
+
+    def settled(self, X, target, seed):
+        return self if self.width else Choosy(len(X), self.asked)
+
+    def draft(self):
+        return Choosy(-self.width if self.width else None, self.asked)
+
+    def train(self, X, target, seed):
+        self.asked.append((self.width, len(X)))
+
+
+def test_the_first_training_on_whole_rows_settles_the_learner():
+    entry = Entry(Candidate(Choosy(), "corrected"))
+    for n, whole, draft in ((3, False, True), (7, True, True), (9, True, True), (11, True, False), (2, False, False)):
+        entry.train(np.zeros((n, 1)), None, 0, whole=whole, draft=draft)
+    assert entry.candidate.learner.asked == [(None, 3), (-7, 7), (-7, 9), (7, 11), (7, 2)]
+    assert entry.candidate.learner.width is None

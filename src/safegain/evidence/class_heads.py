@@ -28,13 +28,20 @@ from safegain.learners.kernel import (
 from safegain.learners.target import Target
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-LEAVES = ((3, 1), (10, 3))  # rows of a leaf of each forest: in the first round, on noisy labels, and later
-RIGHT_LEAVES = (1,)  # on labels that are right
 LEAST_LANDMARKS = 500
 MOST_TREES, LEAST_TREES, TREE_ROWS = 100, 40, 1_500_000  # trees times rows
 HEAD_STEPS = 100  # of boosting
 SMOOTHING = 0.01  # of a forest's probabilities before their logarithm
 SEEN = 0.632  # of the trees have seen a row that they were grown on
+
+
+def _forests(*leaves: int, random_splits: bool = True) -> tuple[Forest, ...]:
+    return tuple(Forest(min_samples_leaf=leaf, random_splits=random_splits, bootstrap=True) for leaf in leaves)
+
+
+# What forests there are, and how each is grown in the first round, on noisy labels, and later.
+FORESTS = (_forests(3, 1), _forests(10, 3, random_splits=False))
+RIGHT_FORESTS = (_forests(1),)  # on labels that are right
 
 
 class Head(ABC):
@@ -75,16 +82,18 @@ class KernelHead(Head):
 
 
 class ForestHead(Head):
-    def __init__(self, X: np.ndarray, weight: Tensor, leaves: tuple[int, ...], random: np.random.RandomState) -> None:
-        """`leaves` are the rows of a leaf in each round; the last stands for all that follow."""
-        self.X, self.leaves, self.seed = _flat(X), leaves, random.randint(2**31)
+    def __init__(
+        self, X: np.ndarray, weight: Tensor, forests: tuple[Forest, ...], random: np.random.RandomState
+    ) -> None:
+        """One forest for each round; the last stands for all that follow."""
+        self.X, self.seed = _flat(X), random.randint(2**31)
         self.weight = weight.numpy().astype(np.float64)
         self.n_trees = int(np.clip(TREE_ROWS / len(X), LEAST_TREES, MOST_TREES))
+        self.forests = [replace(forest, n_trees=self.n_trees) for forest in forests]
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
-        leaf = self.leaves[min(number, len(self.leaves) - 1)]
+        forest = self.forests[min(number, len(self.forests) - 1)]
         target = Target(Q, np.arange(Q.shape[1]), self.weight)
-        forest = Forest(n_trees=self.n_trees, min_samples_leaf=leaf, bootstrap=True)
         leaves = forest.grow(self.X, target, self.seed + number)
         # Rows that are no targets are asked of as few trees as targets are: both are then equally sure.
         others = np.flatnonzero(self.weight == 0)

@@ -20,8 +20,9 @@ from safegain.data.inputs import Rows, taken_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.rows import RowSource
 from safegain.evidence.channel import Channel, Evidence, most_likely_transition, posterior
-from safegain.evidence.class_heads import LEAVES, RIGHT_LEAVES, BoostingHead, ForestHead, Head, KernelHead, Once
+from safegain.evidence.class_heads import FORESTS, RIGHT_FORESTS, BoostingHead, ForestHead, Head, KernelHead, Once
 from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, heard_by_trusted, smoothed
+from safegain.learners.forest import Forest
 from safegain.learners.kernel import Calibration, calibrate
 
 WIDTHS = (0.15, 0.5, 2.0, 8.0)
@@ -41,10 +42,10 @@ def find_evidence(
     weight = torch.where(known.trusted, TRUST, 1.0) * targets
     if int(targets.sum()) > MANY and not scipy.sparse.issparse(X):
         return next(_rounds([BoostingHead(X, weight, random)], known, calibrating, random))
-    heads = _heads(X, known, weight, calibrating, LEAVES, random)
+    heads = _heads(X, known, weight, calibrating, FORESTS, random)
     right = targets & known.trusted
     if len(known.y[right].unique()) > 1:
-        alone = _heads(X, known, right.float(), calibrating, (RIGHT_LEAVES,), random)
+        alone = _heads(X, known, right.float(), calibrating, RIGHT_FORESTS, random)
         heads += [Once(head) for head in alone]
     *_, last = _rounds(heads, known, calibrating, random)
     return last
@@ -55,13 +56,13 @@ def _heads(
     known: ClassLabels,
     weight: Tensor,
     calibrating: Tensor,
-    leaves: tuple[tuple[int, ...], ...],
+    forests: tuple[tuple[Forest, ...], ...],
     random: np.random.RandomState,
 ) -> list[Head]:
     """A kernel and forests."""
     heads: list[Head] = [KernelHead(X, _best_width(X, known, weight, calibrating, random), weight, random)]
     if not scipy.sparse.issparse(X):
-        heads += [ForestHead(X, weight, each, random) for each in leaves]
+        heads += [ForestHead(X, weight, each, random) for each in forests]
     return heads
 
 

@@ -11,7 +11,6 @@ from functools import cache
 import numpy as np
 import torch
 from scipy.optimize import minimize
-from scipy.special import log_softmax
 from torch import Tensor
 
 from safegain.evidence.channel import Channel, posterior
@@ -45,7 +44,7 @@ class Pool:
 
     def __call__(self, log_ps: np.ndarray) -> np.ndarray:
         """(h, n, k) -> log p  # (n, k)"""
-        return log_softmax(np.tensordot(self.weights, log_ps, 1) + self.bias, axis=1)
+        return torch.log_softmax(torch.from_numpy(np.tensordot(self.weights, log_ps, 1) + self.bias), dim=1).numpy()
 
 
 def fit_pool(log_ps: np.ndarray, wanted: np.ndarray, start: Pool | None = None, most_steps: int = 15_000) -> Pool:
@@ -55,12 +54,14 @@ def fit_pool(log_ps: np.ndarray, wanted: np.ndarray, start: Pool | None = None, 
     """
     h, n, k = log_ps.shape
 
+    said, hits = torch.from_numpy(np.ascontiguousarray(log_ps)).view(h, n * k), torch.from_numpy(wanted)
+
     def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        weights, bias = parameters[:h], parameters[h:]
-        log_p = log_softmax(np.tensordot(weights, log_ps, 1) + bias, axis=1)
-        off = (np.exp(log_p) - wanted) / n
-        value = -float((wanted * log_p).sum()) / n + float(bias @ bias) / (2 * n)
-        return value, np.concatenate([np.tensordot(log_ps, off, 2), off.sum(axis=0) + bias / n])
+        weights, bias = torch.from_numpy(parameters).split([h, k])
+        log_p = torch.log_softmax((weights @ said).view(n, k) + bias, dim=1)
+        off = (log_p.exp() - hits) / n
+        value = -float((hits * log_p).sum()) / n + float(bias @ bias) / (2 * n)
+        return value, torch.cat([said @ off.view(-1), off.sum(dim=0) + bias / n]).numpy()
 
     first = Pool(np.full(h, 1 / h), np.zeros(k)) if start is None else start
     bounds = [(0, None)] * h + [(None, None)] * k

@@ -61,6 +61,10 @@ class Learner(Settings, ABC):
         """A cheaper one that ranks among others as this one does."""
         return self
 
+    def settled(self, X: Any, target: Target, seed: int) -> "Learner":
+        """With the settings that training on these rows would choose: much the same rows need not choose again."""
+        return self
+
     def variants(self, labels: str, n: int) -> "tuple[Learner, ...]":
         """The learners to try on n labels of that kind: with noise in them some settings stand where others do not."""
         return (self,)

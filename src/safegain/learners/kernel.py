@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse
 import torch
 from scipy.optimize import minimize
-from scipy.special import log_softmax
 from torch import Tensor
 
 from safegain.data.inputs import Rows
@@ -176,20 +175,21 @@ def calibrate(scores: Tensor, wanted: Tensor, weight: Tensor | None = None) -> C
     Biases have a standard normal prior, and labels are smoothed by one row in all, so that few rows that are all right
     do not make the others certain.
     """
-    Z, hit = scores.double().numpy(), wanted.double().numpy()
+    Z, hit = scores.double(), wanted.double()
     n, k = Z.shape
-    share = np.full((n, 1), 1 / n) if weight is None else (weight.double() / weight.double().sum()).numpy()[:, None]
-    smooth = (1 - 1 / (n + 2)) * hit + 1 / (n + 2) / k
+    share = torch.ones(n, 1, dtype=Z.dtype) if weight is None else weight.double()[:, None]
+    share = share / share.sum()
+    smooth = share * ((1 - 1 / (n + 2)) * hit + 1 / (n + 2) / k)
 
     def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        scale, bias = parameters[0], parameters[1:]
-        log_p = log_softmax(scale * Z + bias, axis=1)
-        off = (np.exp(log_p) - smooth) * share
-        value = -float((share * smooth * log_p).sum()) + float(bias @ bias) / (2 * n)
-        return value, np.concatenate([[(off * Z).sum()], off.sum(axis=0) + bias / n])
+        scale, bias = float(parameters[0]), torch.from_numpy(parameters[1:])
+        log_p = torch.log_softmax(scale * Z + bias, dim=1)
+        off = share * log_p.exp() - smooth
+        value = -float((smooth * log_p).sum()) + float(bias @ bias) / (2 * n)
+        return value, torch.cat([(off * Z).sum()[None], off.sum(dim=0) + bias / n]).numpy()
 
     start = np.concatenate([[10.0], np.zeros(k)])
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] + [(None, None)] * k).x
-    log_p = log_softmax(found[0] * Z + found[1:], axis=1)
+    log_p = torch.log_softmax(float(found[0]) * Z + torch.from_numpy(found[1:]), dim=1)
     loss = -float((share * hit * log_p).sum())
     return Calibration(float(found[0]), torch.from_numpy(found[1:]).float(), loss)

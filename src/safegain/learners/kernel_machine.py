@@ -5,7 +5,7 @@ eigendecomposition for each width (kernel.py has the formulas). Rows weigh as sq
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -52,33 +52,40 @@ class KernelMachine(Family):
             check(self, name, "be a positive number", value is None or (is_number(value) and value > 0))
         check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
 
-    def train(self, X: np.ndarray, target: Target, seed: int) -> "TrainedKernelMachine":
-        random = np.random.default_rng(seed)
-        kept = random.permutation(np.flatnonzero(target.weights > 0))[:MOST_FITTED]
-        inputs = fit_inputs(X[kept], model="network", scaling=self.scaling)
-        rows, target = inputs.rows(X[kept]).float(), target.taken(kept)  # in random order: the first are landmarks
-        width = self.width or self._width(rows, target)
-        # Half of the rows: more gain little where rows are few.
-        m = self.n_landmarks or min(n_landmarks(len(kept)), max(len(kept) // 2, LEAST_LANDMARKS))
-        ridge = _Ridge(Kernel.of(rows[:m], width), rows, target)
-        penalty = self.penalty or ridge.best()[0]
-        return TrainedKernelMachine(
-            inputs, ridge.kernel.landmarks, ridge.kernel.reach, *ridge.fit(penalty), target.classes
-        )
-
-    def cost(self, n: int, d: int, k: int) -> float:
-        m, n = self.n_landmarks or n_landmarks(n), min(n, MOST_FITTED)
-        tried = 0.0 if self.width else len(WIDTHS) * 0.5 * min(n / TRIED_ROWS, 1.0)
-        return 0.05 + tried + 2.5e-10 * m**3 + n * m * (m + d + 10 * k) * 6e-11
-
-    def _width(self, rows: Tensor, target: Target) -> float:
+    def settled(self, X: np.ndarray, target: Target, seed: int) -> "KernelMachine":
+        if self.width is not None:
+            return self
+        _, rows, target = self._drawn(X, target, seed)
         part, some = rows[:TRIED_ROWS], target.taken(np.arange(min(TRIED_ROWS, len(rows))))
 
         def loss(width: float) -> float:
             ridge = _Ridge(Kernel.of(part[:TRIED_LANDMARKS], width), part, some)
             return ridge.best()[1] if self.penalty is None else ridge.loss(self.penalty)
 
-        return min(WIDTHS, key=loss)
+        return replace(self, width=min(WIDTHS, key=loss))
+
+    def train(self, X: np.ndarray, target: Target, seed: int) -> "TrainedKernelMachine":
+        width = self.settled(X, target, seed).width
+        assert width is not None
+        inputs, rows, target = self._drawn(X, target, seed)
+        # Half of the rows: more gain little where rows are few.
+        m = self.n_landmarks or min(n_landmarks(len(rows)), max(len(rows) // 2, LEAST_LANDMARKS))
+        ridge = _Ridge(Kernel.of(rows[:m], width), rows, target)
+        penalty = self.penalty or ridge.best()[0]
+        return TrainedKernelMachine(
+            inputs, ridge.kernel.landmarks, ridge.kernel.reach, *ridge.fit(penalty), target.classes
+        )
+
+    def _drawn(self, X: np.ndarray, target: Target, seed: int) -> tuple[Inputs, Tensor, Target]:
+        """The rows that count, scaled, in random order: the first are landmarks."""
+        kept = np.random.default_rng(seed).permutation(np.flatnonzero(target.weights > 0))[:MOST_FITTED]
+        inputs = fit_inputs(X[kept], model="network", scaling=self.scaling)
+        return inputs, inputs.rows(X[kept]).float(), target.taken(kept)
+
+    def cost(self, n: int, d: int, k: int) -> float:
+        m, n = self.n_landmarks or n_landmarks(n), min(n, MOST_FITTED)
+        tried = 0.0 if self.width else len(WIDTHS) * 0.5 * min(n / TRIED_ROWS, 1.0)
+        return 0.05 + tried + 2.5e-10 * m**3 + n * m * (m + d + 10 * k) * 6e-11
 
 
 class _Ridge:

@@ -29,7 +29,7 @@ from safegain.learners.mixture import TrainedMixture, logits_of
 from safegain.learners.several import Several
 from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import numbers, numbers_of_any
-from safegain.search.candidates import Candidate, affordable, candidates, that_scale
+from safegain.search.candidates import affordable, candidates, that_scale
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.entry import ByFold, Entry, by_kind
 from safegain.search.folds import FEW, Fold, folds_of, last_fold
@@ -43,7 +43,7 @@ from safegain.search.references import BEST, REFERENCES, SAFE_CHOICE
 from safegain.search.standings import comparison, leaderboard
 
 SCREENED = 1500  # rows that all candidates are tried on, where there are more
-FINALISTS, REFERENCES_LEFT = 4, 3  # on corrected labels, and others, that go on
+FINALISTS, REFERENCES_LEFT = 4, 2  # on corrected labels, and others, that go on
 
 
 def contest_road(problem: Problem, measure: str = "log-loss") -> Outcome:
@@ -103,7 +103,7 @@ class _Road:
         fold = last_fold(self.material.rows)
         Q = self._evidence("last-evidence", fold).Q
         self.stages.begin("last training")
-        return {number: self._trained(self.entries[number].candidate, fold, Q) for number in numbers}, Q
+        return {number: self._trained(self.entries[number], fold, Q) for number in numbers}, Q
 
     def _concluded(
         self,
@@ -210,7 +210,7 @@ class _Road:
         losses = []
         for entry in self.entries:
             began = time.perf_counter()
-            model = self._trained(entry.candidate, fold, evidence.Q, some)
+            model = self._trained(entry, fold, evidence.Q, some)
             losses.append(jury.best_loss(model.predict_proba(X)))
             if some is None:
                 entry.models = [model]
@@ -224,7 +224,7 @@ class _Road:
         self.stages.begin(entry.candidate.name)
         began = time.perf_counter()
         for fold, evidence in list(zip(self.folds, evidences, strict=True))[len(entry.models) :]:
-            entry.models.append(self._trained(entry.candidate, fold, evidence.Q))
+            entry.models.append(self._trained(entry, fold, evidence.Q))
         parts = [self._by_fold(entry.models, part) for part in ("judged", "witnesses")]
         X, rows = self.material.X, (self.judged, self.witnesses)
         entry.P = np.concatenate(
@@ -245,14 +245,14 @@ class _Road:
         hits = one_hot(self.material.y[judged], self.material.k, torch.float64)
         return Jury(torch.cat([hits, of_labels]).numpy(), len(judged), weight)
 
-    def _trained(self, candidate: Candidate, fold: Fold, Q: Tensor, part: np.ndarray | None = None) -> Any:
+    def _trained(self, entry: Entry, fold: Fold, Q: Tensor, part: np.ndarray | None = None) -> Any:
         """On these rows of `part`, or on all that the candidate takes; a draft, where the model is not handed over."""
-        rows, target = self.material.training(candidate.labels, fold, Q)
-        learner = candidate.learner.draft() if fold.judged.any() and not self.many else candidate.learner
+        rows, target = self.material.training(entry.candidate.labels, fold, Q)
         if part is not None:
             kept = np.flatnonzero(part[rows])
             rows, target = rows[kept], target.taken(kept)
-        return learner.train(self.material.X[rows], target, self.seed)
+        draft = bool(fold.judged.any()) and not self.many
+        return entry.train(self.material.X[rows], target, self.seed, whole=part is None, draft=draft)
 
     def _score(self, P: np.ndarray) -> Score:
         weight = None if self.weight is None else torch.from_numpy(self.weight)
@@ -278,16 +278,16 @@ class _Road:
 
     def _uncompared(self) -> Outcome:
         labels = SAFE_CHOICE if self.problem.reference == BEST else self.problem.reference
-        candidate = next(entry.candidate for entry in self.entries if entry.candidate.labels == labels)
+        entry = next(entry for entry in self.entries if entry.candidate.labels == labels)
         n = self.problem.parts.search.n_sample + self.problem.parts.n_held_out
         reason = f"{n} trusted rows are too few to compare models on some of them"
         if self.problem.parts.trusted_lacks_a_class:
             reason = "trusted rows lack a class that many labels name, and cannot tell who is right about it"
         elif n >= FEW:
             reason = f"held_out leaves none of {n} trusted rows to compare models on"
-        model = self._trained(candidate, last_fold(self.material.rows), torch.empty(0))
+        model = self._trained(entry, last_fold(self.material.rows), torch.empty(0))
         given, none = self._as_given(model), torch.empty(0, dtype=torch.long)
-        report = SafenessReport(True, None, (), fell_back(reason, labels, learner=candidate.learner_name))
+        report = SafenessReport(True, None, (), fell_back(reason, labels, learner=entry.candidate.learner_name))
         return Outcome(given, given, labels, {labels: model}, report, Comparison(none, {}, {}))
 
     def _as_given(self, model: Any) -> Choice:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from safegain.learners.base import Learner
+from safegain.learners.target import Target
 from safegain.search.candidates import Candidate
 
 
@@ -14,9 +16,17 @@ class Entry:
     """A candidate in the contest."""
 
     candidate: Candidate
+    learner: Learner | None = None  # the candidate's, with what it has chosen for itself
     models: list[Any] = field(default_factory=list)  # one of each fold
     P: np.ndarray = field(default_factory=lambda: np.empty(0))  # (m, k) on the jury's rows, each by its fold's model
     seconds: float = 0.0
+
+    def train(self, X: Any, target: Target, seed: int, *, whole: bool, draft: bool) -> Any:
+        """The first training on the whole rows of a fold settles the learner for all that follow."""
+        learner = self.learner or self.candidate.learner
+        if whole:
+            learner = self.learner = learner.settled(X, target, seed)
+        return (learner.draft() if draft else learner).train(X, target, seed)
 
 
 def by_kind(entries: Sequence[Entry], numbers: Iterable[int]) -> tuple[list[int], list[int]]:
