@@ -16,7 +16,7 @@ from safegain.evidence.channel import Channel, posterior
 from safegain.evidence.class_heads import BoostingHead, ForestHead, KernelHead
 from safegain.evidence.pooled import ROUNDS, TRUST, WIDTHS, find_evidence
 from safegain.evidence.pooling import Pool, fit_pool, heard_by_trusted
-from safegain.learners.kernel import Calibration
+from safegain.learners.calibration import Calibration
 from tests.evidence.samples import PLACE, noisy_blobs, pair_noise, strips, uniform_noise
 
 N_HEADS = 5  # a kernel and two forests on all labels, a kernel and a forest on trusted ones

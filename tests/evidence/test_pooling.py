@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 
 import safegain.evidence.pooling
+import safegain.learners.calibration
 from safegain.evidence.channel import Channel, most_likely_transition
 from safegain.evidence.pooling import (
     FEW_ROWS,
@@ -94,7 +95,7 @@ def test_the_gradient_meets_finite_differences(monkeypatch):
             seen.append(at)
         return minimize(objective, start, **settings)
 
-    monkeypatch.setattr(safegain.evidence.pooling, "minimize", watched)
+    monkeypatch.setattr(safegain.learners.calibration, "minimize", watched)
     fit_pool(log_ps, P)
     fit_pool(log_ps, P, start=Pool(np.array([0.5, 1.0, 0.0]), np.array([0.1, 0.0, -0.2])))
     assert len(seen) == 4

@@ -5,7 +5,7 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 from torch.nn.functional import cross_entropy
 
-from safegain.learners.kernel import calibrate
+from safegain.learners.calibration import calibrate
 from tests.evidence.samples import made
 
 

@@ -22,8 +22,8 @@ from safegain.data.rows import RowSource
 from safegain.evidence.channel import Channel, Evidence, most_likely_transition, posterior
 from safegain.evidence.class_heads import FORESTS, RIGHT_FORESTS, BoostingHead, ForestHead, Head, KernelHead, Once
 from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, heard_by_trusted, smoothed
+from safegain.learners.calibration import Calibration, calibrate
 from safegain.learners.forest import Forest
-from safegain.learners.kernel import Calibration, calibrate
 
 WIDTHS = (0.15, 0.5, 2.0, 8.0)
 ROUNDS = 2

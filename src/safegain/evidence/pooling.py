@@ -10,10 +10,11 @@ from functools import cache
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
+from scipy.special import log_softmax
 from torch import Tensor
 
 from safegain.evidence.channel import Channel, posterior
+from safegain.learners.calibration import fit_scales
 
 MOST_STEPS = 15  # of EM
 POOL_STEPS = 5  # of a fit within one of them: the next one goes on
@@ -44,7 +45,7 @@ class Pool:
 
     def __call__(self, log_ps: np.ndarray) -> np.ndarray:
         """(h, n, k) -> log p  # (n, k)"""
-        return torch.log_softmax(torch.from_numpy(np.tensordot(self.weights, log_ps, 1) + self.bias), dim=1).numpy()
+        return log_softmax(np.tensordot(self.weights, log_ps, 1) + self.bias, axis=1)
 
 
 def fit_pool(log_ps: np.ndarray, wanted: np.ndarray, start: Pool | None = None, most_steps: int = 15_000) -> Pool:
@@ -52,28 +53,9 @@ def fit_pool(log_ps: np.ndarray, wanted: np.ndarray, start: Pool | None = None, 
 
     Biases have a standard normal prior. A start is only improved upon where the steps are few.
     """
-    h, n, k = log_ps.shape
-
-    said, hits = torch.from_numpy(np.ascontiguousarray(log_ps)).view(h, n * k), torch.from_numpy(wanted)
-
-    def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        weights, bias = torch.from_numpy(parameters).split([h, k])
-        log_p = torch.log_softmax((weights @ said).view(n, k) + bias, dim=1)
-        off = (log_p.exp() - hits) / n
-        value = -float((hits * log_p).sum()) / n + float(bias @ bias) / (2 * n)
-        return value, torch.cat([said @ off.view(-1), off.sum(dim=0) + bias / n]).numpy()
-
+    h, _, k = log_ps.shape
     first = Pool(np.full(h, 1 / h), np.zeros(k)) if start is None else start
-    bounds = [(0, None)] * h + [(None, None)] * k
-    found = minimize(
-        objective,
-        np.concatenate([first.weights, first.bias]),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": most_steps},
-    )
-    return Pool(found.x[:h], found.x[h:])
+    return Pool(*fit_scales(log_ps, wanted, (first.weights, first.bias), most_steps=most_steps))
 
 
 def fit_through_channel(

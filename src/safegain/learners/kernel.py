@@ -5,7 +5,7 @@
     H = F (F'WF + penalty)^(-1) F'W             fitted H Y, left out (H Y - diag(H) Y) / (1 - diag(H)); W: row weights
 
 One eigendecomposition of F'WF serves every penalty and all targets Y. Features of many rows are not kept: they are
-made again in every pass, block by block. Scores become class probabilities by a calibration.
+made again in every pass, block by block. Scores become class probabilities by a calibration (calibration.py).
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 import torch
-from scipy.optimize import minimize
 from torch import Tensor
 
 from safegain.data.inputs import Rows
@@ -156,40 +155,3 @@ class KernelRidgeInBlocks(Ridge):
 def _left_out(Z: Tensor, own: Tensor, Y: Tensor) -> Tensor:
     own = own.clamp(max=0.999)
     return (Z - own * Y) / (1 - own)
-
-
-@dataclass(frozen=True)
-class Calibration:
-    scale: float
-    bias: Tensor  # (k,)
-    loss: float  # log-loss of the rows that it was fitted on
-
-    def __call__(self, scores: Tensor) -> Tensor:
-        """log softmax(scale * score + bias)"""
-        return torch.log_softmax(self.scale * scores + self.bias, dim=1)
-
-
-def calibrate(scores: Tensor, wanted: Tensor, weight: Tensor | None = None) -> Calibration:
-    """The most likely scale and bias for distributions `wanted`, a convex fit  # (n, k) both
-
-    Biases have a standard normal prior, and labels are smoothed by one row in all, so that few rows that are all right
-    do not make the others certain.
-    """
-    Z, hit = scores.double(), wanted.double()
-    n, k = Z.shape
-    share = torch.ones(n, 1, dtype=Z.dtype) if weight is None else weight.double()[:, None]
-    share = share / share.sum()
-    smooth = share * ((1 - 1 / (n + 2)) * hit + 1 / (n + 2) / k)
-
-    def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        scale, bias = float(parameters[0]), torch.from_numpy(parameters[1:])
-        log_p = torch.log_softmax(scale * Z + bias, dim=1)
-        off = share * log_p.exp() - smooth
-        value = -float((smooth * log_p).sum()) + float(bias @ bias) / (2 * n)
-        return value, torch.cat([(off * Z).sum()[None], off.sum(dim=0) + bias / n]).numpy()
-
-    start = np.concatenate([[10.0], np.zeros(k)])
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] + [(None, None)] * k).x
-    log_p = torch.log_softmax(float(found[0]) * Z + torch.from_numpy(found[1:]), dim=1)
-    loss = -float((share * hit * log_p).sum())
-    return Calibration(float(found[0]), torch.from_numpy(found[1:]).float(), loss)

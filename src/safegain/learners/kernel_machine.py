@@ -16,7 +16,8 @@ from torch import Tensor
 from safegain.data.inputs import Inputs, fit_inputs
 from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import SCALINGS, Arrays, Family, TrainedFamily
-from safegain.learners.kernel import BLOCK_ROWS, MOST_FITTED, MOST_KEPT, Kernel, calibrate, n_landmarks
+from safegain.learners.calibration import calibrate
+from safegain.learners.kernel import BLOCK_ROWS, MOST_FITTED, MOST_KEPT, Kernel, n_landmarks
 from safegain.learners.target import Target
 
 WIDTHS = (0.125, 0.5, 2.0, 8.0)
