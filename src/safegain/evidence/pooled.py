@@ -96,7 +96,7 @@ def _near(log_ps: np.ndarray, known: ClassLabels, heard: np.ndarray) -> Tensor:
     """How likely each row's label is by what rows hereabouts are labelled: the heads, pooled to say labels  # (n,)"""
     if not len(heard):
         return torch.ones(len(known.y), dtype=torch.float64)
-    labels = np.eye(known.n_classes)[known.y[heard]]
+    labels = np.eye(known.n_classes)[known.y[heard].numpy()]
     log_r = fit_pool(log_ps[:, heard].astype(np.float64), labels)(log_ps)
     return torch.from_numpy(np.exp(log_r[np.arange(len(log_r)), known.y.clamp(min=0)]))
 
