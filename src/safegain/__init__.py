@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from safegain.data.stacking import stack
     from safegain.estimators import PGSClassifier, PGSRegressor
     from safegain.learners.boosting import Boosting
+    from safegain.learners.deep_network import DeepNetwork
     from safegain.learners.forest import Forest
     from safegain.learners.kernel_machine import KernelMachine
     from safegain.learners.linear import Linear
@@ -47,6 +48,7 @@ _HOME = {
     "Claims": "certificates.claims",
     "ClosedForm": "bilevel.solvers",
     "ConjugateGradient": "bilevel.implicit",
+    "DeepNetwork": "learners.deep_network",
     "Descent": "bilevel.solvers",
     "Forest": "learners.forest",
     "Free": "search.free",
@@ -92,6 +94,7 @@ __all__ = [
     "Claims",
     "ClosedForm",
     "ConjugateGradient",
+    "DeepNetwork",
     "Descent",
     "Forest",
     "Free",

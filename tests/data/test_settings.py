@@ -19,6 +19,7 @@ from safegain import (
     Claims,
     ClosedForm,
     ConjugateGradient,
+    DeepNetwork,
     Descent,
     Forest,
     Free,
@@ -41,7 +42,7 @@ from safegain import (
 from safegain.data.settings import Settings, check, is_number, is_share, is_whole, setting
 
 SEARCHES = [Auto(), Free(), Structured()]
-LEARNERS = [Network(), Linear(), Forest(), Boosting(), KernelMachine()]
+LEARNERS = [Network(), Linear(), Forest(), Boosting(), KernelMachine(), DeepNetwork()]
 RULES = [GradientDescent(), Momentum(), RMSProp(), Adam()]
 SOLVERS = [ClosedForm(), Newton(), Descent()]
 ENGINES = [Cholesky(), ConjugateGradient(), Neumann(), Unrolled()]
@@ -73,7 +74,7 @@ def test_no_two_kinds_are_equal():
 SEARCH_LOOPS, BOTH = {"Free", "Structured"}, {"the estimators, PGSClassifier", "PGSRegressor"}
 MISPLACED = [
     (PGSClassifier, "n_outer", SEARCH_LOOPS),
-    (PGSClassifier, "n_hidden", {"Network"}),
+    (PGSClassifier, "n_hidden", {"DeepNetwork", "Network"}),
     (PGSClassifier, "delta", {"Claims"}),
     (PGSRegressor, "alpha", {"Linear", "Network", "Module"}),
     (PGSRegressor, "held_out", {"Auto", *SEARCH_LOOPS}),
@@ -86,12 +87,13 @@ MISPLACED = [
     (Forest, "max_iter", {"Newton", "ConjugateGradient", "Boosting"}),
     (Boosting, "n_trees", {"Forest"}),
     (KernelMachine, "min_samples_leaf", {"Forest", "Boosting"}),
-    (partial(Module, torch.nn.Linear(2, 2)), "n_hidden", {"Network"}),
+    (DeepNetwork, "n_steps", {"Recipe", "Descent"}),
+    (partial(Module, torch.nn.Linear(2, 2)), "n_hidden", {"DeepNetwork", "Network"}),
     (partial(Wrapped, Ridge()), "alpha", {"Linear", "Network", "Module"}),
-    (Recipe, "n_hidden", {"Network"}),
+    (Recipe, "n_hidden", {"DeepNetwork", "Network"}),
     (ClosedForm, "tol", {"Newton", "ConjugateGradient"}),
     (Newton, "memory_budget", {"Descent"}),
-    (Descent, "learning_rate", {"GradientDescent", "Momentum", "RMSProp", "Adam", "Recipe", "Boosting"}),
+    (Descent, "learning_rate", {"GradientDescent", "Momentum", "RMSProp", "Adam", "Recipe", "Boosting", "DeepNetwork"}),
     (GradientDescent, "n_steps", {"Descent", "Recipe"}),
     (Momentum, "beta1", {"Adam"}),
     (RMSProp, "beta", {"Momentum"}),

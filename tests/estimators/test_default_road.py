@@ -56,7 +56,7 @@ def test_every_family_is_in_the_contest(monkeypatch):
         PGSClassifier(random_state=0).fit(X, noisy, trusted=trusted)
     for labels in ("raw+trusted", "trusted", "corrected"):
         found = {type(each.learner).__name__ for each in entered if each.labels == labels}
-        assert found == {"Forest", "KernelMachine", "Boosting", "Network", "Linear"}
+        assert found == {"Forest", "KernelMachine", "Boosting", "DeepNetwork", "Network", "Linear"}
 
 
 class Interrupted(Exception):

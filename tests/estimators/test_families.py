@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from safegain import Boosting, Forest, KernelMachine, PerView, PGSClassifier
+from safegain import Boosting, DeepNetwork, Forest, KernelMachine, PerView, PGSClassifier
 from tests.learners.soft_rows import CLASSES, codes, rows
 
-FAMILIES = [Forest(n_trees=30), Boosting(max_iter=30), KernelMachine(n_landmarks=100)]
+FAMILIES = [Forest(n_trees=30), Boosting(max_iter=30), KernelMachine(n_landmarks=100), DeepNetwork(n_hidden=32)]
 
 
 @pytest.mark.parametrize("learner", FAMILIES, ids=lambda each: type(each).__name__)

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from safegain.estimators.parameters import FAMILIES, LEARNERS, learner_of
 from safegain.learners.boosting import Boosting
+from safegain.learners.deep_network import DeepNetwork
 from safegain.learners.forest import Forest
 from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.linear import Linear
@@ -22,7 +23,7 @@ from safegain.search.structured import Structured
 
 MODULE = torch.nn.Linear(2, 2)
 CLASSIFIER = LogisticRegression()
-ALL = Several([Forest(), KernelMachine(), Boosting(), Network(), Linear()], only_fitting=True)
+ALL = Several([Forest(), KernelMachine(), Boosting(), DeepNetwork(), Network(), Linear()], only_fitting=True)
 
 
 def learner(model, search=None, *, classifies=True):
@@ -59,7 +60,14 @@ def test_a_list_may_hold_anything_that_stands_for_a_learner():
 
 
 def test_every_name_is_known():
-    assert [learner(name) for name in LEARNERS] == [Network(), Linear(), Forest(), Boosting(), KernelMachine()]
+    assert [learner(name) for name in LEARNERS] == [
+        Network(),
+        Linear(),
+        Forest(),
+        Boosting(),
+        KernelMachine(),
+        DeepNetwork(),
+    ]
     assert set(FAMILIES) == set(LEARNERS)
 
 
@@ -86,7 +94,7 @@ def test_estimators_are_wrapped_for_their_own_task():
             "softmax",
             "model: 'softmax' is not known; give one of auto, network, linear, forest, boosting, kernel",
         ),
-        (None, "model: must be one of auto, network, linear, forest, boosting, kernel, a learner, .* got None"),
+        (None, "model: must be one of auto, network, linear, forest, boosting, kernel, deep, a learner, .* got None"),
         (LogisticRegression, "model: must be one of auto, network, linear"),
         (StandardScaler(), "model: must be one of auto, network, linear, .* got StandardScaler"),
     ],

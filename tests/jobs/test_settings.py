@@ -14,6 +14,7 @@ from safegain import (
     Claims,
     ClosedForm,
     ConjugateGradient,
+    DeepNetwork,
     Descent,
     Forest,
     Free,
@@ -115,6 +116,7 @@ def test_a_certificate_is_a_level_with_settings(text, claims):
         ("forest", Forest()),
         ("boosting, max_iter=300, categorical=[1, 4]", Boosting(max_iter=300, categorical=(1, 4))),
         ("kernel, width=0.5", KernelMachine(width=0.5)),
+        ("deep, n_layers=2", DeepNetwork(n_layers=2)),
     ],
 )
 def test_a_family_is_a_name_with_settings(text, learner):
@@ -178,8 +180,8 @@ WRONG = {
         ("module, module=x", "'module' is not known"),
         ("network, n_outer=5", "Network takes no option 'n_outer'; it is an option of Free and Structured"),
         ("network, n_steps=5", "Network takes no option 'n_steps'; it is an option of Descent and Recipe"),
-        ("linear, n_hidden=5", "Linear takes no option 'n_hidden'; it is an option of Network"),
-        ("linear, recipe={n_steps=5}", "Linear takes no option 'recipe'; it is an option of Network"),
+        ("linear, n_hidden=5", "Linear takes no option 'n_hidden'; it is an option of DeepNetwork and Network"),
+        ("linear, recipe={n_steps=5}", "Linear takes no option 'recipe'; it is an option of DeepNetwork and Network"),
         ("network, colour=5", "Network takes no option 'colour'; no search or learner has one"),
         ("network, n_hidden=0", "n_hidden must be a whole number of at least 1, got 0"),
         ("network, n_hidden=many", "n_hidden must be a whole number of at least 1, got 'many'"),
@@ -195,7 +197,7 @@ WRONG = {
         ("random", "'random' is not known; give one of auto, free, structured"),
         ("n_outer=5", "has no name"),
         ("auto, n_outer=5", "Auto takes no option 'n_outer'; it is an option of Free and Structured"),
-        ("free, n_hidden=5", "Free takes no option 'n_hidden'; it is an option of Network"),
+        ("free, n_hidden=5", "Free takes no option 'n_hidden'; it is an option of DeepNetwork and Network"),
         ("free, delta=0.05", "Free takes no option 'delta'; it is an option of Claims"),
         ("free, n_outer=0", "n_outer must be a whole number of at least 1, got 0"),
         ("free, held_out=1", "held_out must be a share"),
@@ -221,7 +223,10 @@ WRONG = {
         ("network, recipe={n_steps=5", "must be a table such as {name=value}, got '{n_steps=5'"),
         ("network, recipe={n_steps=0}", "n_steps must be a whole number"),
         ("network, recipe={n_steps=1.5}", "n_steps must be a whole number"),
-        ("network, recipe={n_hidden=5}", "Recipe takes no option 'n_hidden'; it is an option of Network"),
+        (
+            "network, recipe={n_hidden=5}",
+            "Recipe takes no option 'n_hidden'; it is an option of DeepNetwork and Network",
+        ),
     ],
     "solver": [
         ("network, solver=5", "must be a table"),

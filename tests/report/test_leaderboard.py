@@ -49,6 +49,7 @@ def with_board(folder, board, outcome="safe", reference="raw+trusted"):
             "Boosting(max_iter=300, max_leaf_nodes=15, categorical=(1, 4), l2=0.5)",
             ("boosting", "at most 300 steps, at most 15 leaves, categorical=(1, 4), l2=0.5"),
         ),
+        ("DeepNetwork(n_hidden=64, n_layers=1)", ("deep network", "64 hidden units, 1 layer")),
         ("KernelMachine(n_landmarks=500, width=0.5)", ("kernel machine", "500 landmarks, width=0.5")),
         ("Network(n_hidden=1000, recipe=Recipe)", ("network", "1,000 hidden units, recipe=Recipe")),
         ("Linear()", ("linear model", "")),

@@ -8,7 +8,7 @@ import torch
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
-from safegain import Boosting, Forest, KernelMachine, PerGroup, PGSRegressor, Wrapped
+from safegain import Boosting, DeepNetwork, Forest, KernelMachine, PerGroup, PGSRegressor, Wrapped
 from safegain.data.any_rows import AnyRows
 from safegain.learners.training_set import TrainingSet
 from safegain.search.number_head import NumberCorrection
@@ -18,7 +18,7 @@ from safegain.search.trainers import EstimatorTrainer, FamilyTrainer
 from tests.learners.soft_rows import numbers
 from tests.search.samples import made_up, of_numbers
 
-FAMILIES = [Forest(n_trees=30), Boosting(max_iter=30), KernelMachine(n_landmarks=100)]
+FAMILIES = [Forest(n_trees=30), Boosting(max_iter=30), KernelMachine(n_landmarks=100), DeepNetwork(n_hidden=32)]
 PARTS = SimpleNamespace(classes=None, mean=0.0, unit=1.0)
 
 

@@ -89,8 +89,8 @@ def fit(
     model: Annotated[
         list[str] | None,
         _option(
-            'What is trained: auto, network, linear, forest, boosting, kernel, or "network, n_hidden=50, ...". Given '
-            "several times, these compete, and the best of them are mixed; for classes, auto is all that have a name.",
+            'What is trained: auto, network, linear, forest, boosting, kernel, deep, or "network, n_hidden=50, ...". '
+            "Given several times, these compete, and the best are mixed; for classes, auto is all that have a name.",
             _SEARCH,
         ),
     ] = None,

@@ -32,8 +32,9 @@ LEARNERS = {  # found in modules of the names on the right; one is imported when
     "forest": ("forest", "Forest"),
     "boosting": ("boosting", "Boosting"),
     "kernel": ("kernel_machine", "KernelMachine"),
+    "deep": ("deep_network", "DeepNetwork"),
 }
-FAMILIES = ("forest", "kernel", "boosting", "network", "linear")  # where they are equal, the first is taken
+FAMILIES = ("forest", "kernel", "boosting", "deep", "network", "linear")  # where they are equal, the first is taken
 SEARCHES = {"auto": "Auto", "free": "Free", "structured": "Structured"}  # found in modules of their names
 _OBJECTS = ("model", "search", "safeness", "certificate")  # arguments that hold settings
 

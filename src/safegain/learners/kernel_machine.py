@@ -18,6 +18,7 @@ from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import SCALINGS, Arrays, Family, TrainedFamily
 from safegain.learners.calibration import calibrate
 from safegain.learners.kernel import BLOCK_ROWS, MOST_FITTED, MOST_KEPT, Kernel, n_landmarks
+from safegain.learners.scaled_inputs import check_array, inputs_from_state, inputs_state
 from safegain.learners.target import Target
 
 WIDTHS = (0.125, 0.5, 2.0, 8.0)
@@ -183,27 +184,19 @@ class TrainedKernelMachine(TrainedFamily):
         return (scores if self.classes is None else torch.softmax(scores, dim=1)).numpy()
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        dtype = str(self.inputs.dtype).removeprefix("torch.")
-        arrays = {name: getattr(self, name).numpy() for name in ("landmarks", "of_landmarks", "bias")}
-        if self.inputs.mean is not None and self.inputs.scale is not None:
-            arrays |= {"mean": self.inputs.mean.numpy(), "scale": self.inputs.scale.contiguous().numpy()}
-        return {"reach": self.reach, "dtype": dtype, "n_features": self.landmarks.shape[1]}, arrays
+        facts, arrays = inputs_state(self.inputs)
+        arrays |= {name: getattr(self, name).numpy() for name in ("landmarks", "of_landmarks", "bias")}
+        return facts | {"reach": self.reach, "n_features": self.landmarks.shape[1]}, arrays
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: Arrays, classes: np.ndarray | None) -> Self:
-        dtype, reach = {"float32": torch.float32, "float64": torch.float64}[facts["dtype"]], facts["reach"]
-        d, k = facts["n_features"], 1 if classes is None else len(classes)
+        reach, d, k = facts["reach"], facts["n_features"], 1 if classes is None else len(classes)
         n = len(arrays["landmarks"])
-        shapes = {"landmarks": (n, d), "of_landmarks": (n, k), "bias": (k,), "mean": (d,), "scale": (d,)}
-        if not isinstance(reach, float) or not reach > 0 or not set(arrays) <= set(shapes) or not n:
+        shapes = {"landmarks": (n, d), "of_landmarks": (n, k), "bias": (k,)}
+        if not isinstance(reach, float) or not reach > 0 or not set(arrays) <= {*shapes, "mean", "scale"} or not n:
             raise ValueError("a kernel machine has no reach or no landmarks, or arrays that it does not know")
-        for name, array in arrays.items():
-            kind = np.float64 if name in ("mean", "scale") else np.float32
-            if array.shape != shapes[name] or array.dtype != kind or not np.isfinite(array).all():
-                raise ValueError(f"{name} of a kernel machine has another shape or type, or is not finite")
+        for name, shape in shapes.items():
+            check_array(name, arrays[name], shape, np.float32)
         # Memory of torch's own, aligned as it was in the fit: products then have the same bits.
-        made = {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
-        inputs = Inputs(False, dtype, made.get("mean"), made.get("scale"))
-        if (inputs.mean is None) != (inputs.scale is None) or (inputs.scale is not None and not inputs.scale.all()):
-            raise ValueError("the scaling of a kernel machine is not whole, or divides by zero")
-        return cls(inputs, made["landmarks"], reach, made["of_landmarks"], made["bias"], classes)
+        made = [torch.from_numpy(arrays[name]).clone() for name in shapes]
+        return cls(inputs_from_state(facts, arrays, d), made[0], reach, made[1], made[2], classes)

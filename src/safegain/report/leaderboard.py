@@ -20,6 +20,7 @@ LEARNERS = {
     "Forest": "forest",
     "Boosting": "boosting",
     "KernelMachine": "kernel machine",
+    "DeepNetwork": "deep network",
     "Network": "network",
     "Linear": "linear model",
 }
@@ -31,6 +32,8 @@ COUNTS = {  # settings that are whole numbers, and what they count
     "max_leaf_nodes": ("at most ", "leaf", "leaves"),
     "n_landmarks": ("", "landmark"),
     "n_hidden": ("", "hidden unit"),
+    "n_layers": ("", "layer"),
+    "n_epochs": ("", "epoch"),
 }
 OTHERS = {"random_splits=False": "best splits", "bootstrap=True": "rows drawn with replacement"}
 _CALL = re.compile(r"(\w{1,80})\((.*)\)", re.DOTALL)

@@ -23,6 +23,7 @@ from safegain.certificates.certificate import Certificate, Entry
 from safegain.certificates.claims import Claims
 from safegain.data.settings import Settings
 from safegain.learners.boosting import Boosting
+from safegain.learners.deep_network import DeepNetwork
 from safegain.learners.forest import Forest
 from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.linear import Linear
@@ -41,7 +42,7 @@ LISTED: dict[str, Any] = {
         *(Cholesky, ConjugateGradient, Neumann, Unrolled),
         *(ClosedForm, Newton, Descent, GradientDescent, Momentum, RMSProp, Adam),
         *(Auto, Free, Structured, Network, Linear, Recipe, Claims),
-        *(Forest, Boosting, KernelMachine, Several),
+        *(Forest, Boosting, KernelMachine, DeepNetwork, Several),
         *(SafenessReport, SetMargin, Certificate, Entry),
     )
 }

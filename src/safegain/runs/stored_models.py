@@ -13,6 +13,7 @@ from safegain.learners.kernel_machine import TrainedKernelMachine
 from safegain.learners.mixture import TrainedMixture
 from safegain.learners.trained import TrainedModel
 from safegain.learners.trained_boosting import TrainedBoosting
+from safegain.learners.trained_deep_network import TrainedDeepNetwork
 from safegain.learners.trained_forest import TrainedForest
 from safegain.learners.wrapped import TrainedEstimator
 from safegain.runs.estimator_state import estimator_from_bytes, estimator_to_bytes
@@ -24,6 +25,7 @@ FAMILIES: dict[str, type[TrainedFamily]] = {
     "forest": TrainedForest,
     "boosting": TrainedBoosting,
     "kernel": TrainedKernelMachine,
+    "deep": TrainedDeepNetwork,
 }
 ALONE: Any = "raw"  # the name of a model that is stored by itself, as model_state takes it
 

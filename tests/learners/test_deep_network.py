@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import accuracy_score, r2_score
+
+from safegain.learners.deep_network import BATCH, LEAST_BATCH, DeepNetwork, _batches, _Layers, _rate
+from safegain.learners.target import Target
+from safegain.learners.trained_deep_network import FAR, clipped
+from tests.learners.soft_rows import CLASSES, codes, numbers, rows, soft, sure
+
+SMALL = DeepNetwork(n_hidden=32, n_layers=2)
+
+
+def test_classes_and_numbers_are_learned():
+    fresh = rows(500, seed=2)
+    X, target = sure(800)
+    assert accuracy_score(CLASSES[codes(fresh)], DeepNetwork().train(X, target, 0).predict(fresh)) > 0.93
+    X, target = numbers(800)
+    assert r2_score(numbers(500, seed=2)[1].values, DeepNetwork().train(X, target, 0).predict(fresh)) > 0.93
+
+
+def test_weights_count_as_rows():
+    """Rows that contradict each other: three of four say the first class."""
+    X = np.repeat(rows(200), 2, axis=0)
+    target = Target.of_codes(np.tile([0, 1], 200), CLASSES[:2], np.tile([3.0, 1.0], 200))
+    found = SMALL.train(X, target, 0).predict_proba(X)
+    assert found[:, 0].mean() == pytest.approx(0.9 * 0.75 + 0.05, abs=0.05)
+
+
+def test_rows_without_weight_are_not_there():
+    X, target = soft(300)
+    weight = (np.arange(300) % 2).astype(float)
+    X[::2] += 100
+    kept = Target(target.values[1::2], CLASSES)
+    found = [
+        SMALL.train(X, Target(target.values, CLASSES, weight), 0).outputs(X),
+        SMALL.train(X[1::2], kept, 0).outputs(X),
+    ]
+    np.testing.assert_allclose(*found, atol=1e-6)
+
+
+def test_the_trained_network_is_that_of_the_last_step(monkeypatch):
+    """Scales of columns and of layers are folded into plain weights."""
+    seen = []
+    monkeypatch.setattr(
+        _Layers, "folded", property(lambda self, plain=_Layers.folded: seen.append(self) or plain.fget(self))
+    )
+    X, target = soft(200)
+    model = SMALL.train(X, target, 0)
+    with torch.no_grad():
+        z = seen[0](clipped(model.inputs.rows(X)), 0.0, torch.Generator())
+    np.testing.assert_allclose(model.outputs(X), torch.softmax(z.double(), dim=1), atol=1e-5)
+    assert not torch.equal(seen[0].scales, torch.ones(4))
+
+
+def test_the_seed_decides_and_nothing_else_is_touched():
+    X, target = soft(100)
+    X.flags.writeable = target.values.flags.writeable = False
+    before = torch.get_rng_state()
+    first, same, other = (SMALL.train(X, target, seed).outputs(X) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, same)
+    assert np.abs(first - other).max() > 1e-3
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_a_column_that_hardly_varies_is_scaled_by_its_range_and_a_constant_one_stays():
+    X = np.zeros((100, 3))
+    X[:, 0], X[3, 1], X[:, 2] = np.arange(100), 8.0, 5.0
+    inputs = SMALL.train(X, Target.of_codes(np.arange(100) % 2, CLASSES[:2]), 0).inputs
+    np.testing.assert_allclose(inputs.mean, [49.5, 0, 5])
+    np.testing.assert_allclose(inputs.scale, [49.5, 4, 1])
+
+
+def test_no_value_is_far_out():
+    x = torch.tensor([0.01, -1.0, 1e6, -1e6])
+    np.testing.assert_allclose(clipped(x), [0.01, -(0.9**0.5), FAR, -FAR], rtol=1e-5)
+    X, target = sure(400)
+    X[0] = 1e4
+    fresh = rows(500, seed=2)
+    found = DeepNetwork().train(X, target, 0)
+    assert np.isfinite(found.outputs(np.full((1, 4), 1e30))).all()
+    assert accuracy_score(CLASSES[codes(fresh)], found.predict(fresh)) > 0.8
+
+
+def test_the_rate_rises_and_falls_four_times_each_twice_as_long():
+    ends = [(2**i - 1) / 15 for i in range(5)]
+    np.testing.assert_allclose([_rate(at) for at in ends], 0, atol=1e-12)
+    tops = [(2 ** (i + 0.5) - 1) / 15 for i in range(4)]
+    np.testing.assert_allclose([_rate(at) for at in tops], 1)
+
+
+@pytest.mark.parametrize(("n", "size"), [(5, 5), (100, LEAST_BATCH), (400, 40), (9000, BATCH)])
+def test_batches_go_through_all_rows_in_every_epoch(n, size):
+    found = list(_batches(n, 3, torch.Generator().manual_seed(0)))
+    assert len(found) == 3 * (n // size)
+    assert all(len(rows) == size for _, rows in found)
+    first = torch.cat([rows for _, rows in found[: n // size]])
+    assert len(first.unique()) == len(first)
+    np.testing.assert_allclose([progress for progress, _ in found], np.arange(len(found)) / len(found))
+
+
+def test_cost_grows_with_what_is_asked_for():
+    assert 0 < DeepNetwork().cost(1000, 10, 2) < DeepNetwork().cost(1000, 500, 2) < DeepNetwork().cost(9000, 500, 2)
+    assert SMALL.cost(1000, 10, 2) < DeepNetwork().cost(1000, 10, 2)
+
+
+@pytest.mark.parametrize("wrong", [{"n_hidden": 0}, {"n_layers": 1.5}, {"dropout": 1}, {"learning_rate": 0}])
+def test_wrong_settings_are_told(wrong):
+    with pytest.raises(ValueError, match=f"DeepNetwork: {next(iter(wrong))} must"):
+        DeepNetwork(**wrong)
