@@ -25,9 +25,11 @@ def _work(words):
         app(words, prog_name="safegain")
 
 
-def killed_in(seconds, words):
-    """Whether the command was still at work when it was killed."""
+def killed_in(seconds, words, after=None):
+    """Whether the command was still at work when it was killed, so long after it began, or had written this file."""
     process = begun(words)
+    while after is not None and not after.exists() and process.is_alive():
+        time.sleep(0.01)
     time.sleep(seconds)
     at_work = process.is_alive()
     process.kill()
