@@ -8,19 +8,23 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from safegain.cli import app
+from tests import quick as quickly
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
 
 
-def start(*words: object, processes: int = 1) -> list[str]:
+def start(*words: object, processes: int = 1, quick: bool = False) -> list[str]:
+    """A quick one, of one process, finds evidence as tests/quick.py does."""
     launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes)] if processes > 1 else []
-    return [sys.executable, *launcher, "-m", "safegain", *map(str, words)]
+    command = ["-c", quickly.COMMAND] if quick else [*launcher, "-m", "safegain"]
+    return [sys.executable, *command, *map(str, words)]
 
 
-def safegain(*words: object, processes: int = 1, folder: Path | None = None) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        start(*words, processes=processes), env=ENVIRONMENT, capture_output=True, text=True, cwd=folder
-    )
+def safegain(
+    *words: object, processes: int = 1, quick: bool = False, folder: Path | None = None
+) -> subprocess.CompletedProcess:
+    command = start(*words, processes=processes, quick=quick)
+    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, cwd=folder)
 
 
 def done(*words: object, **how: object) -> str:

@@ -2,18 +2,31 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[1]
+COMMAND = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.quick import main; main()"  # for python -c
 
 
 @contextmanager
 def quick_evidence() -> Iterator[None]:
-    """Few trees and penalties, one width, one round, one kind of channel; there is a fixture of that name too."""
+    """Few trees and penalties, one forest, width, round and kind of channel; there is a fixture of that name too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("safegain.evidence.class_heads.MOST_TREES", 10)
         patch.setattr("safegain.evidence.class_heads.LEAST_TREES", 10)
-        patch.setattr("safegain.evidence.class_heads.PENALTIES", (0.1, 0.3, 1.0, 3.0))
-        patch.setattr("safegain.evidence.pooled.WIDTHS", (0.5,))
+        patch.setattr("safegain.evidence.class_heads.PENALTIES", (0.3, 3.0))
+        patch.setattr("safegain.evidence.pooled.LEAVES", ((3, 1),))
+        patch.setattr("safegain.evidence.pooled._best_width", lambda *_: 0.5)
         patch.setattr("safegain.evidence.pooled.ROUNDS", 1)
         patch.setattr("safegain.evidence.pooled.heard_by_trusted", lambda *_: (0.0, True))
         yield
+
+
+def main() -> None:
+    """`safegain`, with quick evidence."""
+    from safegain.cli import app
+
+    with quick_evidence():
+        app(prog_name="safegain")

@@ -1,15 +1,13 @@
-"""One process of a run over several: `python ranks_worker.py FOLDER CASE`, with RANK and WORLD_SIZE in the environment.
+"""One process of a run over several: it fits on its share of the rows.
 
-Fits on its share of the rows and writes what it found to FOLDER/CASE.RANK.npz, or the error to CASE.RANK.error.
+What it found is written to FOLDER/CASE.RANK.npz, or the error to CASE.RANK.error.
 """
 
 import os
-import sys
 from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
-import torch
 import torch.distributed as dist
 from sklearn.datasets import load_diabetes, load_digits
 
@@ -65,6 +63,10 @@ CASES = {
         lambda: PGSClassifier(EXACT, search=Free(n_outer=4, eps2=0.3), certificate=0.1, **PAPER),
         digits,
     ),
+    "few": (
+        lambda: PGSClassifier(EXACT, search=Free(n_outer=4, eps2=0.3), certificate=0.1, **PAPER),
+        lambda: tuple(part[:600] for part in digits()),
+    ),
     "network": (lambda: PGSClassifier(network(40), search=Free(n_outer=3, eps2=0.2), **PAPER), digits),
     "batches": (lambda: PGSClassifier(network(60, 100), search=Free(n_outer=3), **PAPER), digits),
     "strings": (lambda: PGSClassifier(EXACT, search=Free(n_outer=3), safeness=PerClass(), **PAPER), sorted_strings),
@@ -93,10 +95,7 @@ def fit(case: str, rank: int, size: int, **settings: object) -> dict[str, np.nda
     }
 
 
-def main() -> None:
-    torch.set_num_threads(1)
-    folder, cases = Path(sys.argv[1]), sys.argv[2:]
-    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+def work(folder: Path, rank: int, size: int, cases: tuple[str, ...]) -> None:
     rendezvous = f"file://{folder}/rendezvous"
     dist.init_process_group("gloo", init_method=rendezvous, rank=rank, world_size=size, timeout=timedelta(seconds=60))
     for case in cases:
@@ -115,8 +114,5 @@ def main() -> None:
     dist.destroy_process_group()
     threads = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
     if any("gloo" in name for name in threads):  # they may abort the process when Python ends
-        raise SystemExit(f"the group is destroyed, but its threads go on: {threads}")
-
-
-if __name__ == "__main__":
-    main()
+        (folder / f"threads.{rank}.error").write_text(f"the group is destroyed, but its threads go on: {threads}")
+        raise SystemExit(1)

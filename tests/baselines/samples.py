@@ -7,7 +7,7 @@ from sklearn.datasets import load_diabetes, load_digits
 from safegain.bilevel.models import TwoLayer
 from safegain.learners.recipe import DropoutNetwork, Material, Recipe
 
-SHORT = {"n_hidden": 16, "recipe": Recipe(n_steps=70, learning_rate=1e-2, n_looks=5), "random_state": 0}
+SHORT = {"n_hidden": 16, "recipe": Recipe(n_steps=40, learning_rate=2e-2, n_looks=3), "random_state": 0}
 SHORTEST = {"n_hidden": 16, "recipe": Recipe(n_steps=30, learning_rate=2e-2, n_looks=3), "random_state": 0}
 
 

@@ -18,7 +18,7 @@ from tests.problems import numpy_state
 
 NETWORK = Network(n_hidden=8, solver=Descent(GradientDescent(1.0), n_steps=10))
 SEARCH = PGSClassifier(NETWORK, search=Free(n_outer=2), reference="raw")
-# 70 steps are too few for the long memory that a mean teacher has by default.
+# 40 steps are too few for the long memory that a mean teacher has by default.
 SEMI_SUPERVISED = [methods.PiModel(**SHORT), methods.MeanTeacher(decay=0.9, **SHORT), methods.PseudoLabel(**SHORT)]
 CLASSIFIERS = [
     methods.BaselineClassifier(**SHORT),

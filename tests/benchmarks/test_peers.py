@@ -9,6 +9,7 @@ from benchmarks import peers
 MNIST = Path(os.environ.get("SAFEGAIN_DATA", "")) / "mnist.npz"
 
 
+@pytest.mark.usefixtures("quick_evidence")
 @pytest.mark.skipif(not MNIST.exists(), reason="SAFEGAIN_DATA has no mnist.npz")
 def test_cleanlab_is_beside_the_defaults():
     from experiments.data.mnist import problem

@@ -9,6 +9,7 @@ from safegain.certificates.bounded_losses import BoundedLoss
 from safegain.certificates.claims import Claims
 from safegain.certificates.comparison import certify
 
+pytestmark = pytest.mark.usefixtures("quick_evidence")
 COST = BoundedLoss("cost", lambda y, said: 1.0 * (np.abs(y - said) > 50), 1.0)
 
 

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from safegain.cli import app
 from safegain.datasets.files import find_file
 
-QUICK = ["--model", "network, n_hidden=64, recipe={n_steps=300}"]
+QUICK = ["--model", "network, n_hidden=64, recipe={n_steps=100}"]
 
 
 def shared(name):

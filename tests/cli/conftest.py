@@ -6,6 +6,11 @@ from tests.cli.cars import fit_cars, shared
 from tests.command import done
 
 
+@pytest.fixture(autouse=True)
+def _quick(quick_evidence):
+    """For fits without a process of their own."""
+
+
 @pytest.fixture(scope="session")
 def cars(tmp_path_factory):
     """Cars with their region; a third of the regions are wrong, some are missing; three files and a finished run."""
@@ -25,6 +30,6 @@ def cars(tmp_path_factory):
     weak.to_csv(folder / "train.csv", index=False)
     frame.assign(region=regions[truth])[trusted].to_csv(folder / "trusted.csv", index=False)
     frame.assign(region=regions[truth])[fresh].to_csv(folder / "fresh.csv", index=False)
-    told = done("fit", *fit_cars(folder), "--out", folder / "run", "--json")
+    told = done("fit", *fit_cars(folder), "--out", folder / "run", "--json", quick=True)
     (folder / "told.json").write_text(told)
     return folder

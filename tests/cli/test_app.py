@@ -17,7 +17,7 @@ from safegain import Free, PGSClassifier, PGSRegressor
 from safegain.cli import app
 from safegain.cli.fit import SETTINGS
 from safegain.tables.files import digest_of
-from tests.command import ENVIRONMENT, done, here, safegain, start
+from tests.command import ENVIRONMENT, here, start
 
 
 @pytest.mark.parametrize("estimator", [PGSClassifier, PGSRegressor])
@@ -44,9 +44,9 @@ def test_commands_on_what_is_no_run(cars, tmp_path, command):
 
 def test_report_and_resume_of_a_finished_run(cars):
     before = (cars / "run" / "model.safetensors").read_bytes()
-    path = Path(done("report", cars / "run").strip())
+    path = Path(here("report", cars / "run").strip())
     assert path.read_text().startswith("<!DOCTYPE html>")
-    assert "nothing to go on with" in safegain("resume", cars / "run").stderr
+    assert "nothing to go on with" in CliRunner().invoke(app, ["resume", str(cars / "run")]).stderr
     assert (cars / "run" / "model.safetensors").read_bytes() == before
 
 
@@ -114,6 +114,6 @@ def test_links_that_lie_in_wait_are_not_followed(cars, tmp_path):
     for name in ("report.html.part", ".report.html.part", "report.html"):
         (run / name).unlink(missing_ok=True)
         (run / name).symlink_to(tmp_path / "precious")
-    done("report", run)
+    here("report", run)
     assert (tmp_path / "precious").read_text() == "mine"
     assert not (run / "report.html").is_symlink()

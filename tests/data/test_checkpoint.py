@@ -2,7 +2,6 @@
 
 import errno
 import json
-import multiprocessing
 import os
 import resource
 import shutil
@@ -26,6 +25,7 @@ from safegain import Descent, Linear, Network, PGSClassifier, PGSRegressor, Reci
 from safegain.data.checkpoint import Checkpoint, CheckpointError, Saved
 from safegain.data.ranks import ALONE
 from safegain.learners.mixture import TrainedMixture
+from tests.processes import forked
 from tests.quick import quick_evidence
 
 
@@ -52,9 +52,6 @@ CASES = {
     "ridge": (lambda: PGSRegressor(random_state=0), numbers),
     "network": (lambda: PGSRegressor(Network(n_hidden=5, solver=Descent(n_steps=20)), random_state=0), numbers),
 }
-
-SERVER = multiprocessing.get_context("forkserver")  # processes that need not import all this again
-SERVER.set_forkserver_preload(["safegain", "sklearn.datasets"])
 
 
 def fit(case, folder=None, **settings):
@@ -103,8 +100,7 @@ def how_far(folder):
 
 def killed(case, folder, reached, seconds):
     """A fit in a process of its own, killed so long after it has got so far; false if it had ended by then."""
-    process = SERVER.Process(target=fit, args=(case, folder))
-    process.start()
+    process = forked(fit, case, folder)
     while process.is_alive() and not ((folder / "checkpoint.json").exists() and how_far(folder) >= reached):
         time.sleep(0.01)
     time.sleep(seconds)

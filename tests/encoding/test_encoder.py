@@ -86,6 +86,7 @@ def test_the_input_is_not_changed():
         assert np.array_equal(table[name], before, equal_nan=before.dtype.kind == "f")
 
 
+@pytest.mark.usefixtures("quick_evidence")
 def test_a_pipeline_with_pgs_predicts_from_a_frame():
     frame = as_frame(mixed_table(n=400))
     random = np.random.default_rng(0)

@@ -4,7 +4,9 @@ A field that is added without a line here fails the test of completeness.
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import fields
+from functools import cache
 from inspect import signature
 
 import numpy as np
@@ -189,26 +191,38 @@ SETTINGS = [
         },
     ),
 ]
-GIVEN = [pytest.param(*line, id=line[0].__name__) for line in SETTINGS]
+GIVEN = [pytest.param(kind, others, id=kind.__name__) for kind, _, _, others in SETTINGS]
 EACH = [
-    pytest.param(used, usual, {name: value}, id=f"{kind.__name__}.{name}")
-    for kind, used, usual, others in SETTINGS
+    pytest.param(kind, {name: value}, id=f"{kind.__name__}.{name}")
+    for kind, _, _, others in SETTINGS
     for name, value in others.items()
     if name != "n_looks"  # of methods that stop early: tests/learners/test_recipe.py
 ]
 
 
-@pytest.mark.parametrize(("kind", "used", "usual", "others"), GIVEN)
-def test_every_field_is_tried(kind, used, usual, others):
+def usage(kind: type, *, by_solver: bool) -> tuple[Callable, dict[str, object]]:
+    """How it is used, and its usual settings; a solver takes the place of a recipe."""
+    _, used, usual, _ = next(line for line in SETTINGS if line[0] is kind)
+    return used, {name: value for name, value in usual.items() if not (by_solver and name == "recipe")}
+
+
+@cache
+def usually_learned(kind: type, *, by_solver: bool) -> str:
+    """The same for every field that is tried."""
+    used, usual = usage(kind, by_solver=by_solver)
+    return learned(**used(**usual))
+
+
+@pytest.mark.parametrize(("kind", "others"), GIVEN)
+def test_every_field_is_tried(kind, others):
     assert {field.name for field in fields(kind)} == others.keys()
-    assert not learned(**used(**usual)).startswith("refused") or kind is ClosedForm
+    assert not usually_learned(kind, by_solver=False).startswith("refused") or kind is ClosedForm
 
 
-@pytest.mark.parametrize(("used", "usual", "other"), EACH)
-def test_every_field_changes_what_is_learned_or_is_refused(used, usual, other):
-    if "solver" in other:
-        usual = {name: value for name, value in usual.items() if name != "recipe"}
-    before = learned(**used(**usual))
+@pytest.mark.parametrize(("kind", "other"), EACH)
+def test_every_field_changes_what_is_learned_or_is_refused(kind, other):
+    used, usual = usage(kind, by_solver="solver" in other)
+    before = usually_learned(kind, by_solver="solver" in other)
     try:
         after = learned(**used(**{**usual, **other}))
     except ValueError as error:
@@ -228,10 +242,16 @@ ARGUMENTS = {
 }
 
 
+@cache
+def learned_by_default(*, trusted: bool) -> str:
+    return learned(trusted, model=Network(6, SHORT))
+
+
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_every_argument_of_the_estimator_changes_what_is_learned(name):
-    usual = {"model": Network(6, SHORT), "trusted": name != "validation_fraction"}
-    assert learned(**usual) != learned(**{**usual, name: ARGUMENTS[name]})
+    trusted = name != "validation_fraction"
+    other = learned(trusted, **{"model": Network(6, SHORT), name: ARGUMENTS[name]})
+    assert learned_by_default(trusted=trusted) != other
 
 
 def test_checkpoint_and_verbose_are_seen_elsewhere(tmp_path, capsys):

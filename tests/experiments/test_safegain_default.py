@@ -4,10 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 from experiments.methods import safegain_default
 from experiments.methods.safegain_default import _plain
 
 
+@pytest.mark.usefixtures("quick_evidence")
 def test_the_default_is_measured_with_what_it_chose():
     random = np.random.default_rng(0)
     true = np.arange(300) % 2

@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_digits
 def tables(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     random = np.random.RandomState(0)
-    X, y = (part[:600] for part in load_digits(return_X_y=True))
+    X, y = (part[:400] for part in load_digits(return_X_y=True))
     trusted = random.rand(len(y)) < 0.3
     noisy = np.where(trusted | (random.rand(len(y)) < 0.6), y, (y + 1) % 10)
     frame = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(64)]).assign(digit=noisy, right=trusted)

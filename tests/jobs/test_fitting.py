@@ -1,10 +1,7 @@
 """kill -9 at any moment of `safegain fit`, then `safegain resume`: the run that an undisturbed fit would have left."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -14,16 +11,15 @@ from typer.testing import CliRunner
 from safegain.cli.app import app
 from safegain.jobs.fitting import check_empty, locked
 from safegain.runs import RunError
-from tests.command import ENVIRONMENT, done, start
-from tests.jobs.kills import killed_in, refused
-
-MOMENTS = int(os.environ.get("SAFEGAIN_MOMENTS", "0"))  # of each of six fits; 0: one of each of three
-
+from tests.command import here
+from tests.jobs.kills import MOMENTS, begun, evidence, killed_in, refused
+from tests.processes import SERVER, forked
 
 FITS = {
     "classes": ["digits.csv", "--label", "digit", "--model", "network, recipe={n_steps=150}"],
     "classes, certified": [
-        *("digits.csv", "--label", "digit", "--model", "network, recipe={n_steps=100}", "--certificate", "0.05")
+        *("digits.csv", "--label", "digit", "--model", "network, n_hidden=64, recipe={n_steps=100}"),
+        *("--certificate", "0.05"),
     ],
     "several": ["digits.csv", "--label", "digit", "--model", "linear", "--model", "forest, n_trees=20"],
     "free": ["digits.csv", "--label", "digit", "--search", "free, n_outer=8", "--model", "linear"],
@@ -53,22 +49,25 @@ def without_times(value):
 def test_a_killed_fit_ends_as_if_nothing_had_happened(tables, tmp_path, name):
     table, *options = FITS[name]
     command = ["fit", tables / table, "--trusted", "right", "--seed", 1, *options]
+    killed_in(0, ["--version"])  # what such processes are forked from is there by then
     began = time.perf_counter()
-    done(*command, "--out", tmp_path / "undisturbed")
+    undisturbed = begun([*command, "--out", tmp_path / "undisturbed"])
+    undisturbed.join()
+    assert undisturbed.exitcode == 0
     length = time.perf_counter() - began
     expected_facts, expected_files = comparable(tmp_path / "undisturbed")
     random = np.random.RandomState(len(name))
     for moment in range(max(MOMENTS, 1)):
         run = tmp_path / f"killed {moment}"
-        while not killed_in(length * random.uniform(0.3, 1.0), [*command, "--out", run]):
+        # One moment is in the fit itself; of several some are before it.
+        after = None if MOMENTS else run / "request.json"
+        while not killed_in(length * random.uniform(0.0 if after else 0.1, 0.9), [*command, "--out", run], after):
             shutil.rmtree(run)  # it was done already: a machine that had been slow is quicker now
             length *= 0.8
         if moment % 2 == 0 and (run / "request.json").exists():  # every other one is killed again while it goes on
-            killed_in(length * random.uniform(0.3, 1.0), ["resume", run])
-        if (run / "request.json").exists():
-            done("resume", run)
-        else:
-            done(*command, "--out", run)
+            killed_in(length * random.uniform(0.0, 0.4), ["resume", run])  # what is left may take no longer
+        with evidence():
+            here(*(["resume", run] if (run / "request.json").exists() else [*command, "--out", run]))
         facts, files = comparable(run)
         assert facts == expected_facts
         assert files == expected_files
@@ -78,7 +77,7 @@ def test_a_killed_fit_ends_as_if_nothing_had_happened(tables, tmp_path, name):
 def test_a_fit_killed_between_its_last_files_is_tidied(tables, tmp_path):
     run = tmp_path / "run"
     options = ["--label", "progression", "--trusted", "right", "--search", "free, n_outer=1", "--out", run]
-    done("fit", tables / "diabetes.csv", *options)
+    here("fit", tables / "diabetes.csv", *options)
     (run / "checkpoint").mkdir()
     (run / "report.html").rename(run / ".report.html.0badcafe.part")
     kept = (run / "run.json").read_bytes()
@@ -92,31 +91,30 @@ def test_a_fit_killed_between_its_last_files_is_tidied(tables, tmp_path):
 def test_two_fits_do_not_share_a_folder(tables, tmp_path):
     command = ["fit", tables / "digits.csv", "--label", "digit", "--trusted", "right", "--out", tmp_path / "run"]
     command += ["--model", "network, recipe={n_steps=100000}"]
-    first = subprocess.Popen(start(*command), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    first = begun(command)
     while not (tmp_path / "run" / "request.json").exists():
         time.sleep(0.05)
-        assert first.poll() is None
+        assert first.is_alive()
     assert "another fit or certificate is at work" in refused("resume", tmp_path / "run")
     first.kill()
-    first.wait()
+    first.join()
     assert "safegain resume" in refused(*command)
 
 
+def hold(folder, held):
+    with locked(folder):
+        held.set()
+        time.sleep(600)
+
+
 def test_a_lock_ends_with_its_process_and_what_it_leaves_is_in_nobodys_way(tmp_path):
-    script = f"""
-import time
-from pathlib import Path
-from safegain.jobs.fitting import locked
-with locked(Path({str(tmp_path)!r})):
-    print("held", flush=True)
-    time.sleep(600)
-"""
-    holder = subprocess.Popen([sys.executable, "-c", script], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
-    assert holder.stdout.readline() == "held\n"
+    held = SERVER.Event()
+    holder = forked(hold, tmp_path, held)
+    assert held.wait(60)
     with pytest.raises(RunError, match="another fit or certificate is at work"), locked(tmp_path):
         pass
     holder.kill()
-    holder.wait()
+    holder.join()
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
     check_empty(tmp_path)
     with locked(tmp_path), pytest.raises(RunError, match="at work"), locked(tmp_path):

@@ -1,24 +1,22 @@
-import subprocess
 import time
 
 from safegain import Boosting, Forest
 from safegain.jobs.request import Request
 from safegain.jobs.settings import make_estimator
 from safegain.tables import Source
-from tests.command import ENVIRONMENT, start
-from tests.jobs.kills import refused
+from tests.jobs.kills import begun, refused
 
 
 def test_a_file_that_changed_and_a_damaged_request_are_named(tables, tmp_path):
     (tmp_path / "t.csv").write_bytes((tables / "digits.csv").read_bytes())
     command = ["fit", tmp_path / "t.csv", "--label", "digit", "--trusted", "right", "--out", tmp_path / "run"]
     command += ["--model", "network, recipe={n_steps=100000}"]
-    process = subprocess.Popen(start(*command), env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = begun(command)
     while not (tmp_path / "run" / "request.json").exists():
-        assert process.poll() is None  # it has not ended by itself
+        assert process.is_alive()  # it has not ended by itself
         time.sleep(0.05)
     process.kill()
-    process.wait()
+    process.join()
     with open(tmp_path / "t.csv", "a") as file:
         file.write("\n")
     assert "is not the file that the fit began with" in refused("resume", tmp_path / "run")

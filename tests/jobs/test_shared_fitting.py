@@ -1,3 +1,5 @@
+import socket
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,16 +10,17 @@ from safegain.jobs.shared_fitting import read_together
 from safegain.runs import open_run
 from safegain.tables import Source, read_problem
 from tests.command import done, here
+from tests.jobs.kills import begun
 from tests.ranks_worker import digits
 from tests.thread_ranks import in_threads
 
 
 def test_two_processes_share_a_table_of_numbers(tmp_path):
-    X, y, trusted = digits()
+    X, y, trusted = (part[:900] for part in digits())
     frame = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(64)]).assign(digit=y, checked=trusted)
     (tmp_path / "table").mkdir()
-    frame.iloc[:700].to_parquet(tmp_path / "table" / "a.parquet", row_group_size=300)
-    frame.iloc[700:].to_parquet(tmp_path / "table" / "b.parquet")
+    frame.iloc[:350].to_parquet(tmp_path / "table" / "a.parquet", row_group_size=150)
+    frame.iloc[350:].to_parquet(tmp_path / "table" / "b.parquet")
     model = ["--model", 'linear, solver={name="newton", tol=1e-12}', "--search", "free, n_outer=3"]
     options = [tmp_path / "table", "--label", "digit", "--trusted", "checked", *model, "--reference", "raw"]
     assert here("fit", *options, "--out", tmp_path / "1").count("labels are more likely wrong") == 1
@@ -73,7 +76,15 @@ def test_two_processes_know_marks_of_yes_and_no(tmp_path):
     marked_table(np.random.default_rng(0)).to_csv(tmp_path / "t.csv", index=False)
     options = ["--label", "label", "--trusted", "marks", "--id", "name", "--group", "site", "--model", "linear"]
     search = ["--search", "free, n_outer=1", "--reference", "raw", "--out", tmp_path / "run"]
-    done("fit", tmp_path / "t.csv", *options, *search, processes=2)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # Without a launcher, whose processes would import everything again: the test above has one.
+    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
+    both = [begun(["fit", tmp_path / "t.csv", *options, *search], RANK=str(rank), **group) for rank in range(2)]
+    for process in both:
+        process.join(240)
+    assert [process.exitcode for process in both] == [0, 0]
     run = open_run(tmp_path / "run")
     assert run.facts.rows.trusted == 36
     assert run.facts.rows.unlabelled == 12
