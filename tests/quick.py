@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from safegain.evidence.class_heads import FORESTS
+
 ROOT = Path(__file__).parents[1]
 COMMAND = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.quick import main; main()"  # for python -c
 
@@ -17,7 +19,7 @@ def quick_evidence() -> Iterator[None]:
         patch.setattr("safegain.evidence.class_heads.MOST_TREES", 10)
         patch.setattr("safegain.evidence.class_heads.LEAST_TREES", 10)
         patch.setattr("safegain.evidence.class_heads.PENALTIES", (0.3, 3.0))
-        patch.setattr("safegain.evidence.pooled.LEAVES", ((3, 1),))
+        patch.setattr("safegain.evidence.pooled.FORESTS", FORESTS[:1])
         patch.setattr("safegain.evidence.pooled._best_width", lambda *_: 0.5)
         patch.setattr("safegain.evidence.pooled.ROUNDS", 1)
         patch.setattr("safegain.evidence.pooled.heard_by_trusted", lambda *_: (0.0, True))

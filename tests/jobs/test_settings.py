@@ -181,7 +181,7 @@ WRONG = {
         ("network, n_outer=5", "Network takes no option 'n_outer'; it is an option of Free and Structured"),
         ("network, n_steps=5", "Network takes no option 'n_steps'; it is an option of Descent and Recipe"),
         ("linear, n_hidden=5", "Linear takes no option 'n_hidden'; it is an option of DeepNetwork and Network"),
-        ("linear, recipe={n_steps=5}", "Linear takes no option 'recipe'; it is an option of DeepNetwork and Network"),
+        ("linear, recipe={n_steps=5}", "Linear takes no option 'recipe'; it is an option of Network"),
         ("network, colour=5", "Network takes no option 'colour'; no search or learner has one"),
         ("network, n_hidden=0", "n_hidden must be a whole number of at least 1, got 0"),
         ("network, n_hidden=many", "n_hidden must be a whole number of at least 1, got 'many'"),
