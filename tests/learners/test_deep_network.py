@@ -3,7 +3,7 @@ import pytest
 import torch
 from sklearn.metrics import accuracy_score, r2_score
 
-from safegain.learners.deep_network import BATCH, LEAST_BATCH, DeepNetwork, _batches, _Layers, _rate
+from safegain.learners.deep_network import BATCH, LEAST_BATCH, DeepNetwork, _batches, _kept, _Layers, _rate
 from safegain.learners.target import Target
 from safegain.learners.trained_deep_network import FAR, clipped
 from tests.learners.soft_rows import CLASSES, codes, numbers, rows, soft, sure
@@ -108,3 +108,12 @@ def test_cost_grows_with_what_is_asked_for():
 def test_wrong_settings_are_told(wrong):
     with pytest.raises(ValueError, match=f"DeepNetwork: {next(iter(wrong))} must"):
         DeepNetwork(**wrong)
+
+
+def test_units_are_left_out_by_chance_and_the_others_make_up_for_it():
+    found = _kept(torch.Size([1001, 37]), 0.15, torch.Generator().manual_seed(0))
+    assert found.unique().tolist() == [0, pytest.approx(256 / 218)]
+    assert float(found.mean()) == pytest.approx(1, abs=0.01)
+    out = (found == 0).float()
+    assert float((out[:, 1:] * out[:, :-1]).mean()) == pytest.approx(0.15**2, abs=0.003)  # neighbours share a draw
+    assert float(_kept(torch.Size([5, 3]), 0.0, torch.Generator()).mean()) == 1

@@ -16,6 +16,7 @@ from safegain.learners.kernel import (
     Kernel,
     KernelRidge,
     KernelRidgeInBlocks,
+    best_width,
     many_rows,
     n_landmarks,
 )
@@ -138,3 +139,11 @@ def test_landmarks_stay_within_memory():
         assert n * n_landmarks(n) ** 2 <= MOST_WORK
     assert n_landmarks(10**8) == n_landmarks(MOST_FITTED)
     assert [many_rows(n) for n in (MOST_KEPT, MOST_KEPT + 1)] == [False, True]
+
+
+@pytest.mark.parametrize("best", [0.125, 0.5, 2.0, 8.0])
+def test_the_best_width_is_found_in_three_of_four(best):
+    asked = []
+    found = best_width((0.125, 0.5, 2.0, 8.0), lambda width: asked.append(width) or abs(np.log(width / best)))
+    assert found == best
+    assert len(asked) == 3

@@ -24,6 +24,7 @@ from safegain.evidence.class_heads import FORESTS, RIGHT_FORESTS, BoostingHead, 
 from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, heard_by_trusted, smoothed
 from safegain.learners.calibration import Calibration, calibrate
 from safegain.learners.forest import Forest
+from safegain.learners.kernel import best_width
 
 WIDTHS = (0.15, 0.5, 2.0, 8.0)
 ROUNDS = 2
@@ -125,4 +126,4 @@ def _best_width(
         head = KernelHead(part, width, weight[some], np.random.RandomState(seed), TRIED_LANDMARKS)
         return min(_fit(scores, given, judges).loss for scores in head.scores(given.float().numpy(), 0))
 
-    return min(WIDTHS, key=loss)
+    return best_width(WIDTHS, loss)

@@ -127,6 +127,16 @@ def _batches(n: int, n_epochs: int, generator: torch.Generator) -> Iterator[tupl
             yield (epoch * (n // size) + number) / total, order[number * size : (number + 1) * size]
 
 
+def _kept(shape: torch.Size, share: float, generator: torch.Generator) -> Tensor:
+    """Zero for a unit that is left out, with that chance in 256ths; the others make up for it.
+
+    Eight units share a draw of 64 bits: draws of their own would be a quarter of the whole time.
+    """
+    bits = torch.randint(-(2**63), 2**63 - 1, (-(-shape.numel() // 8),), generator=generator)
+    out = round(256 * share)
+    return (bits.view(torch.uint8)[: shape.numel()].view(shape) >= out).float() * (256 / (256 - out))
+
+
 @dataclass(frozen=True)
 class _Layers:
     scales: Tensor  # (d,) of the columns
@@ -159,8 +169,7 @@ class _Layers:
             if number < last:
                 x = selu(x)
                 if share:
-                    kept = torch.rand(x.shape, generator=generator) >= share
-                    x = x * kept / (1 - share)
+                    x = x * _kept(x.shape, share, generator)
         return x
 
     @property

@@ -9,7 +9,7 @@ made again in every pass, block by block. Scores become class probabilities by a
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +71,15 @@ def _squared_distances(A: Rows, B: Rows) -> Tensor:
     else:
         products, norms = A @ B.T, [M.square().sum(dim=1) for M in (A, B)]
     return products.mul_(-2).add_(norms[0][:, None]).add_(norms[1]).clamp_(min=0)
+
+
+def best_width(widths: Sequence[float], loss: Callable[[float], float]) -> float:
+    """Of four, the one with the least loss, which has one valley: the outer one on the lower side is tried."""
+    first, *middle, last = widths
+    losses = {width: loss(width) for width in middle}
+    further = first if losses[middle[0]] <= losses[middle[1]] else last
+    losses[further] = loss(further)
+    return min(losses, key=losses.__getitem__)
 
 
 class Ridge(ABC):

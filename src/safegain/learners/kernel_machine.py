@@ -17,7 +17,7 @@ from safegain.data.inputs import Inputs, fit_inputs
 from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import SCALINGS, Arrays, Family, TrainedFamily
 from safegain.learners.calibration import calibrate
-from safegain.learners.kernel import BLOCK_ROWS, MOST_FITTED, MOST_KEPT, Kernel, n_landmarks
+from safegain.learners.kernel import BLOCK_ROWS, MOST_FITTED, MOST_KEPT, Kernel, best_width, n_landmarks
 from safegain.learners.scaled_inputs import check_array, inputs_from_state, inputs_state
 from safegain.learners.target import Target
 
@@ -64,7 +64,7 @@ class KernelMachine(Family):
             ridge = _Ridge(Kernel.of(part[:TRIED_LANDMARKS], width), part, some)
             return ridge.best()[1] if self.penalty is None else ridge.loss(self.penalty)
 
-        return replace(self, width=min(WIDTHS, key=loss))
+        return replace(self, width=best_width(WIDTHS, loss))
 
     def train(self, X: np.ndarray, target: Target, seed: int) -> "TrainedKernelMachine":
         width = self.settled(X, target, seed).width
