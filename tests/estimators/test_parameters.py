@@ -116,7 +116,7 @@ def test_set_params_reaches_objects_and_what_words_stand_for(estimator, params, 
 
 
 def test_settings_of_one_model_are_not_those_of_a_contest():
-    with pytest.raises(ValueError, match="Several takes no option 'n_hidden'; it is an option of Network"):
+    with pytest.raises(ValueError, match="Several takes no option 'n_hidden'; it is an option of DeepNetwork"):
         PGSClassifier().set_params(model__n_hidden=9)
 
 
@@ -137,7 +137,7 @@ def test_set_params_of_an_estimator_and_of_a_module():
     ("params", "message"),
     [
         ({"n_outer": 3}, "Invalid parameter 'n_outer'"),
-        ({"search__n_hidden": 3}, "Free takes no option 'n_hidden'; it is an option of Network"),
+        ({"search__n_hidden": 3}, "Free takes no option 'n_hidden'; it is an option of DeepNetwork and Network"),
         ({"search__n_outer": 0}, "Free: n_outer must be a whole number of at least 1, got 0"),
         ({"search__engine__damping": 1.0}, "engine: is 'unrolled', so there is no engine__damping to set"),
         ({"model__recipe__n_steps": 3}, "recipe: is None, so there is no recipe__n_steps to set"),
@@ -171,13 +171,13 @@ def test_clone_is_equal_and_its_own():
     [
         (
             {"model": "mlp"},
-            "model: 'mlp' is not known; give one of auto, network, linear, forest, boosting, kernel, a learner",
+            "model: 'mlp' is not known; give one of auto, network, linear, forest, boosting, kernel, deep, a learner",
         ),
         (
             {"model": 3},
-            "model: must be one of auto, network, linear, forest, boosting, kernel, a learner.* got 3",
+            "model: must be one of auto, network, linear, forest, boosting, kernel, deep, a learner.* got 3",
         ),
-        ({"model": Network}, "model: must be one of auto, network, linear, forest, boosting, kernel, a learner"),
+        ({"model": Network}, "model: must be one of auto, network, linear, forest, boosting, kernel, deep, a learner"),
         ({"model": Ridge()}, "model: must be a classifier, got Ridge"),
         ({"search": "fast"}, "search: must be one of auto, free, structured, or an object .* got 'fast'"),
         ({"search": Free}, "search: must be one of auto, free, structured, or an object"),
