@@ -1,4 +1,4 @@
-"""Forests, boosting and kernel machines as the model: corrected labels, gaps and views."""
+"""Forests, boosting, kernel machines and deep networks as the model: corrected labels, gaps and views."""
 
 import numpy as np
 import pytest

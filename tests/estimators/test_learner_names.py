@@ -92,7 +92,7 @@ def test_estimators_are_wrapped_for_their_own_task():
     [
         (
             "softmax",
-            "model: 'softmax' is not known; give one of auto, network, linear, forest, boosting, kernel",
+            "model: 'softmax' is not known; give one of auto, network, linear, forest, boosting, kernel, deep",
         ),
         (None, "model: must be one of auto, network, linear, forest, boosting, kernel, deep, a learner, .* got None"),
         (LogisticRegression, "model: must be one of auto, network, linear"),

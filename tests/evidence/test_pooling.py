@@ -22,8 +22,8 @@ from safegain.evidence.pooling import (
     fit_pool,
     fit_through_channel,
     heard_by_trusted,
-    smoothed,
 )
+from safegain.learners.calibration import smoothed
 from tests.evidence.samples import pair_noise, strips
 
 
@@ -367,8 +367,3 @@ def test_a_local_share_and_a_contradiction_need_trusted_rows_and_weak_ones():
 
     assert found(200, 600) == (MANY, False)
     assert found(3, 600) == found(200, 0) == (NONE, True)
-
-
-def test_smoothed_by_one_row_in_all():
-    found = smoothed(np.eye(2)[[0, 1, 1]])
-    np.testing.assert_allclose(found, [[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]])

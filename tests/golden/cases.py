@@ -25,6 +25,7 @@ from safegain import (
     Adam,
     Boosting,
     Bootstrap,
+    DeepNetwork,
     Descent,
     Forest,
     Free,
@@ -103,13 +104,14 @@ def regression(*args: Any, **settings: Any) -> Callable[[], Any]:
 
 
 STRUCTURED = {"reference": "raw"}
+DEEP = DeepNetwork(n_hidden=16, n_epochs=10)
 CASES: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
     "auto network": (classes(NETWORK), digits),
     "auto network, gaps": (classes(NETWORK), lambda: digits(gaps=0.3)),
     "auto network, float32": (classes(NETWORK), lambda: digits(dtype=np.float32)),
     "auto network, trusted": (classes(NETWORK, reference="trusted", safeness=PerClass()), digits),
     "auto network, certificate": (classes(NETWORK, certificate=0.1, reference="raw"), more_digits),
-    "auto contest": (classes([FEW_TREES, Boosting(max_iter=20), "kernel", NETWORK, "linear"]), digits),
+    "auto contest": (classes([FEW_TREES, Boosting(max_iter=20), "kernel", DEEP, NETWORK, "linear"]), digits),
     "auto softmax": (classes("linear"), digits),
     "auto softmax, sparse": (classes("linear"), lambda: sparse(digits())),
     "auto module": (lambda: PGSClassifier(_module(60), random_state=0), digits),

@@ -172,7 +172,7 @@ def test_a_workspace_is_one_of_the_free_search_and_comes_by_its_own_option():
 
 WRONG = {
     "model": [
-        ("tree", "'tree' is not known; give one of auto, network, linear, forest, boosting, kernel"),
+        ("tree", "'tree' is not known; give one of auto, network, linear, forest, boosting, kernel, deep"),
         ('["network"]', r"\['network'\] is not known"),
         ("n_hidden=5", "has no name; give one of auto, network, linear"),
         ("auto, n_hidden=5", "auto takes no settings; name the learner instead"),

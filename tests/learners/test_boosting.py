@@ -160,9 +160,16 @@ def test_many_rows_draw_a_class_each(monkeypatch):
     assert abs(seen[1].mean() - 0.3) < 0.05
 
 
-def test_a_draft_takes_longer_steps_and_fewer_of_them():
-    draft = Boosting(learning_rate=0.05, patience=7).draft()
-    assert (draft.learning_rate, draft.patience) == (0.1, 4)
-    X, target = sure(2000)
-    steps = [len(each.train(X, target, 0).column) for each in (Boosting(), Boosting().draft())]
+@pytest.mark.parametrize(("n", "settings"), [(2000, {}), (100, {}), (2000, {"max_iter": 20})])
+def test_a_draft_takes_longer_steps_and_fewer_of_them(n, settings):
+    """However the steps end: by the stopping rows, by their count where these are too few, or by the user's."""
+    X, target = sure(n)
+    whole, draft = Boosting(**settings), Boosting(**settings).draft()
+    assert draft.learning_rate == 2 * whole.learning_rate
+    steps = [len(each.train(X, target, 0).column) for each in (whole, draft)]
     assert steps[1] < 0.7 * steps[0]
+
+
+def test_long_steps_are_a_draft_already():
+    steps = Boosting(learning_rate=0.5)
+    assert steps.draft() is steps

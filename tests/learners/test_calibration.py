@@ -5,7 +5,7 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 from torch.nn.functional import cross_entropy
 
-from safegain.learners.calibration import calibrate
+from safegain.learners.calibration import calibrate, smoothed
 from tests.evidence.samples import made
 
 
@@ -40,3 +40,8 @@ def test_weights_count_as_rows():
     assert found.scale == pytest.approx(same.scale, abs=1e-4)
     np.testing.assert_allclose(found.bias, same.bias, atol=1e-4)
     assert found.loss == pytest.approx(same.loss)
+
+
+def test_smoothed_by_one_row_in_all():
+    found = smoothed(np.eye(2)[[0, 1, 1]])
+    np.testing.assert_allclose(found, [[0.9, 0.1], [0.1, 0.9], [0.1, 0.9]])

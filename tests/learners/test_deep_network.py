@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from sklearn.metrics import accuracy_score, r2_score
 
-from safegain.learners.deep_network import BATCH, LEAST_BATCH, DeepNetwork, _batches, _kept, _Layers, _rate
+from safegain.learners.deep_network import LEAST_BATCH, DeepNetwork, _batches, _kept, _Layers, _rate
 from safegain.learners.target import Target
 from safegain.learners.trained_deep_network import FAR, clipped
 from tests.learners.soft_rows import CLASSES, codes, numbers, rows, soft, sure
@@ -66,6 +68,7 @@ def test_the_seed_decides_and_nothing_else_is_touched():
 def test_a_column_that_hardly_varies_is_scaled_by_its_range_and_a_constant_one_stays():
     X = np.zeros((100, 3))
     X[:, 0], X[3, 1], X[:, 2] = np.arange(100), 8.0, 5.0
+    X[::2, 2] = np.nextafter(5.0, 6)  # but for rounding
     inputs = SMALL.train(X, Target.of_codes(np.arange(100) % 2, CLASSES[:2]), 0).inputs
     np.testing.assert_allclose(inputs.mean, [49.5, 0, 5])
     np.testing.assert_allclose(inputs.scale, [49.5, 4, 1])
@@ -89,14 +92,16 @@ def test_the_rate_rises_and_falls_four_times_each_twice_as_long():
     np.testing.assert_allclose([_rate(at) for at in tops], 1)
 
 
-@pytest.mark.parametrize(("n", "size"), [(5, 5), (100, LEAST_BATCH), (400, 40), (9000, BATCH)])
-def test_batches_go_through_all_rows_in_every_epoch(n, size):
+@pytest.mark.parametrize(("n", "size"), [(5, 5), (31, 31), (100, LEAST_BATCH), (400, 40), (9000, 257)])
+def test_batches_of_an_epoch_have_different_rows(n, size):
     found = list(_batches(n, 3, torch.Generator().manual_seed(0)))
     assert len(found) == 3 * (n // size)
     assert all(len(rows) == size for _, rows in found)
     first = torch.cat([rows for _, rows in found[: n // size]])
     assert len(first.unique()) == len(first)
-    np.testing.assert_allclose([progress for progress, _ in found], np.arange(len(found)) / len(found))
+    np.testing.assert_allclose([progress for progress, _ in found], (np.arange(len(found)) + 0.5) / len(found))
+    seen = torch.cat([rows for _, rows in _batches(n, 40, torch.Generator().manual_seed(0))]).unique()
+    assert len(seen) == n  # what one epoch leaves out another has
 
 
 def test_cost_grows_with_what_is_asked_for():
@@ -117,3 +122,35 @@ def test_units_are_left_out_by_chance_and_the_others_make_up_for_it():
     out = (found == 0).float()
     assert float((out[:, 1:] * out[:, :-1]).mean()) == pytest.approx(0.15**2, abs=0.003)  # neighbours share a draw
     assert float(_kept(torch.Size([5, 3]), 0.0, torch.Generator()).mean()) == 1
+    assert float(_kept(torch.Size([400, 300]), 0.999, torch.Generator()).mean()) == pytest.approx(1, abs=0.3)
+
+
+@pytest.mark.parametrize("other", [{"n_epochs": 9}, {"learning_rate": 0.02}, {"dropout": 0.4}, {"n_layers": 1}])
+def test_every_setting_has_an_effect(other):
+    X, target = soft(100)
+    found = SMALL.train(X, target, 0).outputs(X), replace(SMALL, **other).train(X, target, 0).outputs(X)
+    assert np.abs(found[0] - found[1]).max() > 1e-3
+
+
+def test_training_that_diverges_is_told():
+    X, target = numbers(100)
+    with pytest.raises(ValueError, match="DeepNetwork: learning_rate=1e\\+30 made training diverge"):
+        replace(SMALL, learning_rate=1e30).train(X, target, 0)
+
+
+def test_it_is_of_single_precision_whatever_torchs_default_is():
+    X, target = soft(60)
+    wanted = SMALL.train(X, target, 0).outputs(X)
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = SMALL.train(X, target, 0).outputs(X)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_few_rows_and_rows_of_one_class_are_learned(n):
+    X = rows(n)
+    found = SMALL.train(X, Target.of_codes(np.zeros(n, dtype=int), CLASSES), 0)
+    assert (found.predict(X) == "ant").all()

@@ -30,9 +30,12 @@ def test_large_numbers_keep_their_digits():
 
 DAMAGE = {
     "an infinite weight": lambda facts, arrays: arrays["weights.1"].__setitem__((0, 0), np.inf),
-    "no layers": lambda facts, arrays: facts.update(n_layers=0),
-    "a layer less": lambda facts, arrays: facts.update(n_layers=2),
-    "a layer in words": lambda facts, arrays: facts.update(n_layers="3"),
+    "no layers": lambda facts, arrays: facts.update(n_products=0),
+    "a layer less": lambda facts, arrays: facts.update(n_products=2),
+    "a layer in words": lambda facts, arrays: facts.update(n_products="3"),
+    "more layers than memory": lambda facts, arrays: facts.update(n_products=10**12),
+    "rows of double precision": lambda facts, arrays: facts.update(dtype="float64"),
+    "no scaling": lambda facts, arrays: [arrays.pop("mean"), arrays.pop("scale")],
     "an infinite mean": lambda facts, arrays: facts.update(mean=float("inf")),
     "another type": lambda facts, arrays: facts.update(dtype="int8"),
     "fewer classes": lambda facts, arrays: arrays.update({"biases.2": arrays["biases.2"][1:]}),

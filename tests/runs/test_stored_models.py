@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from safegain.learners.boosting import Boosting
+from safegain.learners.deep_network import DeepNetwork
 from safegain.learners.forest import Forest
 from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.mixture import TrainedMixture
@@ -23,9 +24,10 @@ def models():
     X, target = soft(200)
     forest, kernel = Forest(n_trees=4).train(X, target, 0), KernelMachine(n_landmarks=20).train(X, target, 0)
     boosting = Boosting(max_iter=3).train(X, target, 0)
+    deep = DeepNetwork(n_hidden=8, n_epochs=2).train(X, target, 0)
     own = TrainedEstimator(LogisticRegression().fit(X, CLASSES[codes(X)]), CLASSES)
     mixture = TrainedMixture((forest, kernel, own), (0.2, 0.3, 0.5), CLASSES, (0.5, 1.0, 2.0))
-    return X, mixture, {"raw": forest, "trusted": boosting}
+    return X, mixture, {"raw": forest, "raw+trusted": deep, "trusted": boosting}
 
 
 LABELS = SimpleNamespace(classes=CLASSES, mean=0.0, scale=1.0)
@@ -55,7 +57,7 @@ def test_after_a_fall_back_the_model_is_its_reference():
     facts, arrays = stored_models(references["raw"], references)
     model, others = read(msgspec.to_builtins(facts), arrays)
     assert model is others["raw"]
-    assert set(others) == {"raw", "trusted"}
+    assert set(others) == set(references)
 
 
 def test_a_network_may_be_a_member(tmp_path):

@@ -4,7 +4,8 @@ PARAMETERS = """
     Parameters
     ----------
     model : name, learner, torch.nn.Module, scikit-learn {kind}, or a list of these, default="auto"
-        What is trained: "auto", "network", "linear", "forest", "boosting", "kernel", or your own; "auto" is {auto}.
+        What is trained: "auto", "network", "linear", "forest", "boosting", "kernel", "deep", or your own; "auto" is
+        {auto}.
         For classes, "auto" as a search holds a contest of what is trained on labels as given and as corrected, and a
         mixture of at most three may win; a list of models takes part as one.
         Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01), Forest(min_samples_leaf=10),

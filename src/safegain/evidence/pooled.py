@@ -21,8 +21,8 @@ from safegain.data.labels import ClassLabels
 from safegain.data.rows import RowSource
 from safegain.evidence.channel import Channel, Evidence, most_likely_transition, posterior
 from safegain.evidence.class_heads import FORESTS, RIGHT_FORESTS, BoostingHead, ForestHead, Head, KernelHead, Once
-from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, heard_by_trusted, smoothed
-from safegain.learners.calibration import Calibration, calibrate
+from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, heard_by_trusted
+from safegain.learners.calibration import Calibration, calibrate, smoothed
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import best_width
 

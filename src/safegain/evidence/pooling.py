@@ -124,9 +124,3 @@ def heard_by_trusted(
 
     share = NONE if gain(NONE, SOME) > SEEMS else MANY if gain(MANY, SOME) > BEYOND else SOME
     return share, gain(None, share) <= BEYOND
-
-
-def smoothed(hits: np.ndarray) -> np.ndarray:
-    """By one row in all, so that few rows that are all right do not make the others certain  # (m, k)"""
-    n, k = hits.shape
-    return (1 - 1 / (n + 2)) * hits + 1 / (n + 2) / k

@@ -26,7 +26,8 @@ MANY = 100_000  # rows of which each draws one of its classes: twice as many wou
 USUAL_LEAF, NOISY_LEAF = 20, 100  # rows of a leaf; the second: on noisy labels
 NOISY_NODES, NOISY_ROWS = 8, 20_000  # leaves of a tree on noisy labels; of more rows trees may be large
 MOST_BINNED = 200_000  # rows; of more, scikit-learn finds bins from so many, without weights
-FEW_STEPS = 50  # where nothing says when to stop
+FEW_STEPS = 5.0  # learning rates in all, where nothing says when to stop
+LONG = 0.3  # a learning rate
 
 
 @setting
@@ -73,8 +74,11 @@ class Boosting(Family):
         check(self, "categorical", "be a tuple of column numbers", columns)
 
     def draft(self) -> Learner:
-        """Half of the steps, of twice the length."""
-        return replace(self, learning_rate=2 * self.learning_rate, patience=(self.patience + 1) // 2)
+        """Half of the steps, of twice the length, unless these are long already."""
+        if self.learning_rate > LONG:
+            return self
+        most, patience = ((each + 1) // 2 for each in (self.max_iter, self.patience))
+        return replace(self, learning_rate=2 * self.learning_rate, max_iter=most, patience=patience)
 
     def variants(self, labels: str, n: int) -> tuple[Learner, ...]:
         if self.min_samples_leaf is not None or labels in ("trusted", "corrected"):
@@ -119,7 +123,7 @@ class Boosting(Family):
         kind = HistGradientBoostingRegressor if target.classes is None else HistGradientBoostingClassifier
         loss = {"loss": LOSSES[self.loss]} if target.classes is None else {}
         return kind(
-            max_iter=self.max_iter if stops else min(self.max_iter, FEW_STEPS),
+            max_iter=self.max_iter if stops else min(self.max_iter, max(round(FEW_STEPS / self.learning_rate), 1)),
             learning_rate=self.learning_rate,
             max_leaf_nodes=self.max_leaf_nodes,
             min_samples_leaf=self.min_samples_leaf or USUAL_LEAF,

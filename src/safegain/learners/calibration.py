@@ -22,19 +22,21 @@ class Calibration:
 
 
 def calibrate(scores: Tensor, wanted: Tensor, weight: Tensor | None = None) -> Calibration:
-    """The most likely scale and bias for distributions `wanted`  # (n, k) both
-
-    Labels are smoothed by one row in all, so that few rows that are all right do not make the others certain.
-    """
+    """The most likely scale and bias for distributions `wanted`, smoothed  # (n, k) both"""
     n, k = scores.shape
     share = np.full(n, 1 / n) if weight is None else (weight.double() / weight.double().sum()).numpy()
     hits = wanted.double().numpy()
-    smooth = (1 - 1 / (n + 2)) * hits + 1 / (n + 2) / k
     start = np.array([FIRST_SCALE]), np.zeros(k)
-    (scale,), bias = fit_scales(scores.double().numpy()[None], smooth, start, share=share)
+    (scale,), bias = fit_scales(scores.double().numpy()[None], smoothed(hits), start, share=share)
     found = Calibration(float(scale), torch.from_numpy(bias).float(), np.nan)
     loss = -float((share[:, None] * hits * found(scores.double()).numpy()).sum())
     return Calibration(found.scale, found.bias, loss)
+
+
+def smoothed(hits: np.ndarray) -> np.ndarray:
+    """By one row in all, so that few rows that are all right do not make the others certain  # (n, k)"""
+    n, k = hits.shape
+    return (1 - 1 / (n + 2)) * hits + 1 / (n + 2) / k
 
 
 def fit_scales(

@@ -24,10 +24,11 @@ from safegain.learners.base import Family
 from safegain.learners.target import Target
 from safegain.learners.trained_deep_network import TrainedDeepNetwork, clipped
 
-LEAST_BATCH, BATCH, BATCHES = 16, 256, 10  # rows of a batch, and batches at least, where rows are few
+LEAST_BATCH, BATCH, BATCHES = 16, 256, 10  # rows of a batch, and batches of an epoch where rows are enough for both
 BIASES, SCALES = 0.1, 6.0  # rates of biases and of the columns' scales, times that of weights
 BETAS = (0.9, 0.95)
 SMOOTHING = 0.1  # of labels
+ROUNDING = 1e-12  # of a column's values: what varies less is constant
 
 
 @setting
@@ -65,7 +66,13 @@ class DeepNetwork(Family):
         layers = _Layers.drawn([rows.shape[1], *[self.n_hidden] * self.n_layers, wanted.shape[1]], generator)
         with torch.enable_grad():  # whatever the caller has switched off
             self._descend(layers, rows, wanted, weight, generator, classifies=target.classes is not None)
-        return TrainedDeepNetwork(inputs, *layers.folded, mean, unit, target.classes)
+        weights, biases = layers.folded
+        if not all(each.isfinite().all() for each in (*weights, *biases)):
+            raise ValueError(
+                f"DeepNetwork: learning_rate={self.learning_rate} made training diverge: some weights are not finite; "
+                "lower it"
+            )
+        return TrainedDeepNetwork(inputs, weights, biases, mean, unit, target.classes)
 
     def _descend(
         self,
@@ -97,9 +104,10 @@ class DeepNetwork(Family):
 
 def _robust_inputs(X: np.ndarray) -> Inputs:
     """Columns about their medians, by the distance between their quartiles: a few wild values do not move them."""
-    low, middle, high = np.quantile(np.asarray(X, dtype=np.float64), (0.25, 0.5, 0.75), axis=0)
-    scale, half = high - low, np.ptp(X, axis=0) / 2
-    scale = np.where(scale > 0, scale, np.where(half > 0, half, 1.0))
+    X = np.asarray(X, dtype=np.float64)
+    low, middle, high = np.quantile(X, (0.25, 0.5, 0.75), axis=0)
+    scale, half, rounding = high - low, np.ptp(X, axis=0) / 2, ROUNDING * np.abs(middle)
+    scale = np.where(scale > rounding, scale, np.where(half > rounding, half, 1.0))
     return Inputs(False, torch.float32, torch.from_numpy(middle), torch.from_numpy(scale))
 
 
@@ -108,9 +116,8 @@ def _wanted(target: Target) -> tuple[Tensor, float, float]:
     if target.classes is not None:
         Q = torch.from_numpy(np.ascontiguousarray(target.values)).float()
         return (1 - SMOOTHING) * Q + SMOOTHING / Q.shape[1], 0.0, 1.0
-    off = target.table - target.mean
-    unit = float(np.sqrt(np.average(off[:, 0] ** 2, weights=target.weights))) or 1.0
-    return torch.from_numpy(off / unit).float(), float(target.mean[0]), unit
+    mean, unit = target.units
+    return torch.from_numpy((target.table - mean) / unit).float(), mean, unit
 
 
 def _rate(progress: float) -> float:
@@ -118,13 +125,13 @@ def _rate(progress: float) -> float:
 
 
 def _batches(n: int, n_epochs: int, generator: torch.Generator) -> Iterator[tuple[float, Tensor]]:
-    """How far the training has come, from 0 to 1, and the rows of a batch; what is left below one is not used."""
-    size = min(n, max(LEAST_BATCH, min(BATCH, n // BATCHES)))
-    total = n_epochs * (n // size)
+    """How far the training has come, from 0 to 1, and the rows of a batch; an epoch leaves out less than one."""
+    count = max(n // max(LEAST_BATCH, min(BATCH, n // BATCHES)), 1)
+    size, total = n // count, n_epochs * count
     for epoch in range(n_epochs):
         order = torch.randperm(n, generator=generator)
-        for number in range(n // size):
-            yield (epoch * (n // size) + number) / total, order[number * size : (number + 1) * size]
+        for number in range(count):
+            yield (epoch * count + number + 0.5) / total, order[number * size : (number + 1) * size]
 
 
 def _kept(shape: torch.Size, share: float, generator: torch.Generator) -> Tensor:
@@ -133,7 +140,7 @@ def _kept(shape: torch.Size, share: float, generator: torch.Generator) -> Tensor
     Eight units share a draw of 64 bits: draws of their own would be a quarter of the whole time.
     """
     bits = torch.randint(-(2**63), 2**63 - 1, (-(-shape.numel() // 8),), generator=generator)
-    out = round(256 * share)
+    out = min(round(256 * share), 255)
     return (bits.view(torch.uint8)[: shape.numel()].view(shape) >= out).float() * (256 / (256 - out))
 
 
@@ -146,9 +153,11 @@ class _Layers:
     @classmethod
     def drawn(cls, sizes: list[int], generator: torch.Generator) -> "_Layers":
         pairs = list(pairwise(sizes))
-        weights = [torch.randn(before, after, generator=generator) for before, after in pairs]
+        dtype = torch.float32  # whatever torch's default is
+        weights = [torch.randn(before, after, generator=generator, dtype=dtype) for before, after in pairs]
         weights[-1].zero_()
-        made = cls(torch.ones(sizes[0]), weights, [torch.zeros(after) for _, after in pairs])
+        biases = [torch.zeros(after, dtype=dtype) for _, after in pairs]
+        made = cls(torch.ones(sizes[0], dtype=dtype), weights, biases)
         for tensor in (made.scales, *made.weights, *made.biases):
             tensor.requires_grad_()
         return made

@@ -74,7 +74,7 @@ def _squared_distances(A: Rows, B: Rows) -> Tensor:
 
 
 def best_width(widths: Sequence[float], loss: Callable[[float], float]) -> float:
-    """Of four, the one with the least loss, which has one valley: the outer one on the lower side is tried."""
+    """Of four, the one with the least loss, if that has one valley: only the outer one on the lower side is tried."""
     first, *middle, last = widths
     losses = {width: loss(width) for width in middle}
     further = first if losses[middle[0]] <= losses[middle[1]] else last

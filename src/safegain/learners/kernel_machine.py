@@ -55,21 +55,12 @@ class KernelMachine(Family):
         check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
 
     def settled(self, X: np.ndarray, target: Target, seed: int) -> "KernelMachine":
-        if self.width is not None:
-            return self
-        _, rows, target = self._drawn(X, target, seed)
-        part, some = rows[:TRIED_ROWS], target.taken(np.arange(min(TRIED_ROWS, len(rows))))
-
-        def loss(width: float) -> float:
-            ridge = _Ridge(Kernel.of(part[:TRIED_LANDMARKS], width), part, some)
-            return ridge.best()[1] if self.penalty is None else ridge.loss(self.penalty)
-
-        return replace(self, width=best_width(WIDTHS, loss))
+        return self if self.width else self._with_width(*self._drawn(X, target, seed)[1:])
 
     def train(self, X: np.ndarray, target: Target, seed: int) -> "TrainedKernelMachine":
-        width = self.settled(X, target, seed).width
-        assert width is not None
         inputs, rows, target = self._drawn(X, target, seed)
+        width = self.width or self._with_width(rows, target).width
+        assert width is not None
         # Half of the rows: more gain little where rows are few.
         m = self.n_landmarks or min(n_landmarks(len(rows)), max(len(rows) // 2, LEAST_LANDMARKS))
         ridge = _Ridge(Kernel.of(rows[:m], width), rows, target)
@@ -77,6 +68,15 @@ class KernelMachine(Family):
         return TrainedKernelMachine(
             inputs, ridge.kernel.landmarks, ridge.kernel.reach, *ridge.fit(penalty), target.classes
         )
+
+    def _with_width(self, rows: Tensor, target: Target) -> "KernelMachine":
+        part, some = rows[:TRIED_ROWS], target.taken(np.arange(min(TRIED_ROWS, len(rows))))
+
+        def loss(width: float) -> float:
+            ridge = _Ridge(Kernel.of(part[:TRIED_LANDMARKS], width), part, some)
+            return ridge.best()[1] if self.penalty is None else ridge.loss(self.penalty)
+
+        return replace(self, width=best_width(WIDTHS, loss))
 
     def _drawn(self, X: np.ndarray, target: Target, seed: int) -> tuple[Inputs, Tensor, Target]:
         """The rows that count, scaled, in random order: the first are landmarks."""
@@ -86,7 +86,7 @@ class KernelMachine(Family):
 
     def cost(self, n: int, d: int, k: int) -> float:
         m, n = self.n_landmarks or n_landmarks(n), min(n, MOST_FITTED)
-        tried = 0.0 if self.width else len(WIDTHS) * 0.5 * min(n / TRIED_ROWS, 1.0)
+        tried = 0.0 if self.width else 1.5 * min(n / TRIED_ROWS, 1.0)
         return 0.05 + tried + 2.5e-10 * m**3 + n * m * (m + d + 10 * k) * 6e-11
 
 

@@ -19,15 +19,17 @@ def inputs_state(inputs: Inputs) -> tuple[dict[str, Any], Arrays]:
 
 
 def inputs_from_state(facts: dict[str, Any], arrays: Arrays, n_features: int) -> Inputs:
-    """A ValueError or KeyError where they do not fit together."""
-    made = {name: torch.from_numpy(arrays[name]).clone() for name in ("mean", "scale") if name in arrays}
-    for name, each in made.items():
-        check_array(name, arrays[name], (n_features,), np.float64)
-        if name == "scale" and not each.all():
-            raise ValueError("the scaling of rows divides by zero")
-    if len(made) == 1:
+    """A ValueError, KeyError or TypeError where they do not fit together."""
+    dtype, found = DTYPES[facts["dtype"]], [arrays[name] for name in ("mean", "scale") if name in arrays]
+    if not found:
+        return Inputs(False, dtype, None, None)
+    if len(found) == 1:
         raise ValueError("the scaling of rows is not whole")
-    return Inputs(False, DTYPES[facts["dtype"]], made.get("mean"), made.get("scale"))
+    for name, array in zip(("mean", "scale"), found, strict=True):
+        check_array(name, array, (n_features,), np.float64)
+    if not found[1].all():
+        raise ValueError("the scaling of rows divides by zero")
+    return Inputs(False, dtype, torch.from_numpy(found[0]).clone(), torch.from_numpy(found[1]).clone())
 
 
 def check_array(name: str, array: np.ndarray, shape: tuple[int, ...], dtype: Any) -> None:

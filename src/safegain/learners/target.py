@@ -46,6 +46,13 @@ class Target:
         return Target(self.values[rows], self.classes, None if self.weight is None else self.weight[rows])
 
     @property
+    def units(self) -> tuple[float, float]:
+        """Mean and standard deviation of numbers, by weight; 1 where they are all the same."""
+        mean = float(self.mean[0])
+        unit = float(np.sqrt(np.average((self.values - mean) ** 2, weights=self.weights)))
+        return mean, unit or 1.0
+
+    @property
     def mean(self) -> np.ndarray:
         """Of all rows, by weight  # (k,) or (1,)"""
         return np.average(self.table, axis=0, weights=self.weights)

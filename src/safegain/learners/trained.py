@@ -57,7 +57,7 @@ class TrainedModel:
     def predict_proba(self, X: Any) -> np.ndarray:
         if self.classes is None:
             raise AttributeError("a regression has no predict_proba")
-        return torch.softmax(self.outputs(X), dim=1).numpy()
+        return torch.softmax(self.outputs(X).double(), dim=1).numpy()
 
     def predict(self, X: Any) -> np.ndarray:
         z = self.outputs(X)

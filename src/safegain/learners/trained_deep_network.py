@@ -48,18 +48,19 @@ class TrainedDeepNetwork(TrainedFamily):
         facts, arrays = inputs_state(self.inputs)
         for number, (W, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             arrays |= {f"weights.{number}": W.numpy(), f"biases.{number}": b.numpy()}
-        facts |= {"n_features": len(self.weights[0]), "n_layers": len(self.weights)}
+        facts |= {"n_features": len(self.weights[0]), "n_products": len(self.weights)}
         return facts | {"mean": self.mean, "unit": self.unit}, arrays
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: Arrays, classes: np.ndarray | None) -> Self:
-        n, d, k = facts["n_layers"], facts["n_features"], 1 if classes is None else len(classes)
+        n, d, k = facts["n_products"], facts["n_features"], 1 if classes is None else len(classes)
         mean, unit = facts["mean"], facts["unit"]
-        if type(n) is not int or n < 1 or not all(type(each) is float and np.isfinite(each) for each in (mean, unit)):
-            raise ValueError("a network has no layers, or numbers without a mean and a unit")
-        names = {f"{kind}.{number}" for kind in ("weights", "biases") for number in range(n)}
-        if set(arrays) - {"mean", "scale"} != names:
-            raise ValueError("a network lacks layers, or has arrays that it does not know")
+        if not all(type(each) is float and np.isfinite(each) for each in (mean, unit)) or facts["dtype"] != "float32":
+            raise ValueError("a network has numbers without a mean and a unit, or takes rows of another type")
+        if type(n) is not int or len(arrays) != 2 * n + 2:  # before anything is as long as this number says
+            raise ValueError("a network has more or fewer arrays than its layers need")
+        if set(arrays) != {"mean", "scale", *(f"{kind}.{i}" for kind in ("weights", "biases") for i in range(n))}:
+            raise ValueError("a network lacks layers or its scaling, or has arrays that it does not know")
         sizes = [d, *(arrays[f"biases.{number}"].size for number in range(n - 1)), k]
         for number in range(n):
             check_array(f"weights.{number}", arrays[f"weights.{number}"], tuple(sizes[number : number + 2]), np.float32)

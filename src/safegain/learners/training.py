@@ -1,6 +1,5 @@
 """How a differentiable learner is trained on a target: by its solver, or a network by the recipe."""
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,7 +20,7 @@ def train_by_solver(learner: Differentiable, X: Rows, target: Target, seed: int)
     setup = learner.setup(bare_parts(X, target))
     theta = setup.model.init(torch.Generator().manual_seed(seed))
     weight = torch.from_numpy(target.weights / target.weights.mean()).to(theta.dtype)
-    mean, unit = (0.0, 1.0) if target.classes is not None else _units(target)
+    mean, unit = (0.0, 1.0) if target.classes is not None else target.units
     if target.classes is None:
         base = torch.from_numpy((target.values - mean) / unit).to(theta.dtype)
         lower, Q = LowerLevel(setup.model, SquaredError(), setup.inputs.rows(X), base, setup.alpha), 0 * base
@@ -69,9 +68,3 @@ def bare_parts(X: Rows, target: Target) -> Parts:
     """Rows alone, for a learner to be set up on."""
     none = torch.empty(0)
     return Parts(Part(X, none), Part(X, none), None, target.classes)
-
-
-def _units(target: Target) -> tuple[float, float]:
-    mean = float(target.mean[0])
-    unit = float(np.sqrt(np.average((target.values - mean) ** 2, weights=target.weights)))
-    return mean, unit or 1.0
