@@ -79,8 +79,9 @@ def test_a_solver_trains_it_on_the_default_road_too():
     assert fitted.score(X[trusted], noisy[trusted]) > 0.9
 
 
-def test_the_recipe_trains_in_single_precision():
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_recipe_trains_in_single_precision_and_the_model_has_that_of_the_rows(dtype):
     X, target = sure(60)
-    assert X.dtype == np.float64
-    by_recipe, by_solver = (learner.train(X, target, 0) for learner in (Network(), Network(solver=Descent(n_steps=2))))
-    assert (by_recipe.theta.dtype, by_solver.theta.dtype) == (torch.float32, torch.float64)
+    theta = Network().train(X.astype(dtype), target, 0).theta
+    assert theta.dtype == {np.float32: torch.float32, np.float64: torch.float64}[dtype]
+    assert torch.equal(theta.float().to(theta.dtype), theta)

@@ -1,9 +1,6 @@
 """The two-layer network as a learner: trained by the recipe, or by a solver that a search can walk back over."""
 
-from dataclasses import replace
 from typing import Any, ClassVar
-
-import torch
 
 from safegain.bilevel.models import TwoLayer
 from safegain.bilevel.settling import SOLVERS, is_solver
@@ -83,8 +80,6 @@ class Network(Differentiable):
                 "Network(solver='adam')"
             )
         inputs = fit_inputs(parts.weak.X, model="network", scaling=self.scaling, ranks=parts.ranks)
-        if by_recipe:  # small batches have more noise than single precision, which takes two thirds of the time
-            inputs = replace(inputs, dtype=torch.float32)
         gain = GAIN if by_recipe else None
         n_hidden = self.n_hidden or usual
         model = TwoLayer(parts.weak.X.shape[1], n_hidden, parts.n_classes or 1, dtype=inputs.dtype, gain=gain)
