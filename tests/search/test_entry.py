@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 
+from safegain import Forest, Wrapped
 from safegain.search.candidates import Candidate
-from safegain.search.entry import ByFold, Entry
+from safegain.search.entry import ByFold, Entry, for_each
 
 
 class Constant:
@@ -52,3 +54,16 @@ def test_the_first_training_on_whole_rows_settles_the_learner():
         entry.train(np.zeros((n, 1)), None, 0, whole=whole, draft=draft)
     assert entry.candidate.learner.asked == [(None, 3), (-7, 7), (-7, 9), (7, 11), (7, 2)]
     assert entry.candidate.learner.width is None
+
+
+def test_entries_are_tried_side_by_side_unless_a_learner_is_the_users(monkeypatch):
+    beside = []
+    monkeypatch.setattr(
+        "safegain.search.entry.side_by_side",
+        lambda work, items, cost: beside.append([cost(item) for item in items]) or [work(item) for item in items],
+    )
+    own, users = Entry(Candidate(Forest(), "raw")), Entry(Candidate(Wrapped(LogisticRegression()), "raw"))
+    assert for_each([own, own], lambda entry: 1, (1000, 4, 2)) == [1, 1]
+    assert beside == [[Forest().cost(1000, 4, 2)] * 2]
+    assert for_each([own, users], lambda entry: 2, (1000, 4, 2)) == [2, 2]
+    assert len(beside) == 1

@@ -6,6 +6,7 @@ What is not in a stage is done again, and must follow from the stages and the ge
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 import torch
@@ -23,12 +24,14 @@ class Stages:
     checkpoint: Checkpoint | None = None
     watch: Watch | None = None
     n_ended: int = field(init=False, default=0)
+    lock: Lock = field(init=False, default_factory=Lock)  # stages may run side by side
 
     def begin(self, name: str) -> None:
         """Say that a stage begins."""
-        if self.watch is not None:
-            self.watch(name, self.n_ended, self.total)
-        self.n_ended += 1
+        with self.lock:
+            if self.watch is not None:
+                self.watch(name, self.n_ended, self.total)
+            self.n_ended += 1
 
     def kept(self, name: str) -> Kept | None:
         """Begin a stage, and hand back what a killed run made of it; `name` becomes part of a file's name."""

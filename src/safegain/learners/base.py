@@ -32,6 +32,7 @@ class Learner(Settings, ABC):
     gives_probabilities: bool = True  # of a classifier
     takes_weight: bool = True  # row weights, in training
     scales: ClassVar[bool] = False  # gains from a million rows, in a time that people wait
+    shares_threads: ClassVar[bool] = True  # may be trained beside others in one process
     is_head: ClassVar[bool] = False  # finds the evidence of many rows, and learns nothing from itself
 
     @abstractmethod

@@ -5,7 +5,10 @@ cross-entropy to its distribution. Many rows draw a class each. A tenth of the r
 """
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +31,7 @@ NOISY_NODES, NOISY_ROWS = 8, 20_000  # leaves of a tree on noisy labels; of more
 MOST_BINNED = 200_000  # rows; of more, scikit-learn finds bins from so many, without weights
 FEW_STEPS = 5.0  # learning rates in all, where nothing says when to stop
 LONG = 0.3  # a learning rate
+_FILTERS = Lock()  # of warnings: they are those of all threads
 
 
 @setting
@@ -109,8 +113,7 @@ class Boosting(Family):
             numbers, labels, weights = stopping
             stop = {"X_val": X[numbers], "y_val": labels, "sample_weight_val": weights}
         numbers, labels, weights = trained
-        with warnings.catch_warnings():  # where rows are hardly more than the classes
-            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        with _unwarned(labels, stop.get("y_val", labels)):
             booster.fit(X[numbers], labels, sample_weight=weights if weighted else None, **stop)
         return _trained(booster, target, categories, bins)
 
@@ -134,6 +137,17 @@ class Boosting(Family):
             random_state=seed,
             **loss,
         )
+
+
+@contextmanager
+def _unwarned(*labels: np.ndarray) -> Iterator[None]:
+    """scikit-learn warns of classes that are more than half as many as rows; here these may well be few."""
+    if all(2 * len(np.unique(each)) <= len(each) for each in labels):
+        yield
+        return
+    with _FILTERS, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        yield
 
 
 def _weighted(

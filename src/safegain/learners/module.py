@@ -37,6 +37,7 @@ class Module(Differentiable):
     scaling: str = "auto"
 
     takes_arrays: ClassVar[bool] = True
+    shares_threads: ClassVar[bool] = False  # nobody knows what it does
 
     def __post_init__(self) -> None:
         check(self, "module", "be a torch.nn.Module", isinstance(self.module, torch.nn.Module))

@@ -36,6 +36,7 @@ class Wrapped(Learner):
 
     takes_anything: ClassVar[bool] = True
     standardises: ClassVar[bool] = False
+    shares_threads: ClassVar[bool] = False  # nobody knows what it does
 
     def __post_init__(self) -> None:
         fits = all(hasattr(self.estimator, name) for name in ("fit", "predict", "get_params"))

@@ -12,7 +12,7 @@ A run that goes on finds its evidence again, and trains once more.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,18 +20,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.data.checkpoint import Kept
 from safegain.data.labels import one_hot
 from safegain.data.stages import Stages
 from safegain.evidence.channel import Evidence
-from safegain.evidence.pooled import MANY, find_evidence
+from safegain.evidence.pooled import MANY
 from safegain.learners.mixture import TrainedMixture, logits_of
 from safegain.learners.several import Several
 from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import numbers, numbers_of_any
 from safegain.search.candidates import affordable, candidates, that_scale
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
-from safegain.search.entry import ByFold, Entry, by_kind
+from safegain.search.entry import ByFold, Entry, by_kind, for_each
+from safegain.search.fold_evidence import find_evidences
 from safegain.search.folds import FEW, Fold, folds_of, last_fold
 from safegain.search.judges import contest_judges
 from safegain.search.jury import Jury
@@ -74,12 +74,11 @@ class _Road:
         if not self.folds:
             return self._uncompared()
         self.stages.total = len(self.folds) + 1 + min(len(self.entries), FINALISTS + REFERENCES_LEFT) + 2
-        evidences = [self._evidence(f"evidence-{number}", fold) for number, fold in enumerate(self.folds)]
+        evidences, Q = self._evidences()
         self._screen(evidences[0])
-        for entry in self.entries:
-            self._enter(entry, evidences)
+        self._each(self.entries, lambda entry: self._enter(entry, evidences))
         jury = self._jury(self.folds, evidences)
-        evidences = evidences if self.many else []  # of many classes, they are a lot
+        evidences.clear()  # of many classes, they are a lot
         found = [entry.P for entry in self.entries]
         references, new = by_kind(self.entries, range(len(found)))
         mix, by_trusted = mixed(found, jury, new), mixed(found, jury.alone, new)
@@ -93,17 +92,28 @@ class _Road:
             new = self._mixtures(mix.members, mix.weights, mix.sharpness)
             losses = zip(upper.names, upper.losses(old).tolist(), upper.losses(new).tolist(), strict=True)
             margins = [SetMargin.between(*each) for each in losses]
-        members, Q = self._last({kept, *mix.members}, evidences)
-        return self._concluded(kept, mix, scores, margins, members, Q)
+        return self._concluded(kept, mix, scores, margins, self._last({kept, *mix.members}, Q), Q)
 
-    def _last(self, numbers: set[int], evidences: Sequence[Evidence]) -> tuple[dict[int, Any], Tensor]:
-        """The models to hand over, and what is known of the weak rows' classes."""
+    def _evidences(self) -> tuple[list[Evidence], Tensor]:
+        """That of each fold, and what is known of all rows for the last training; of many, that of the first."""
+        folds = {f"evidence-{number}": fold for number, fold in enumerate(self.folds)}
+        if not self.many:
+            folds["last-evidence"] = last_fold(self.material.rows)
+        found = find_evidences(self.material, folds, self.stages, self.problem.random, many=self.many)
+        return found[: len(self.folds)], found[0 if self.many else -1].Q
+
+    def _each(self, entries: Sequence[Entry], work: Callable[[Entry], Any]) -> list[Any]:
+        """Of many rows, each training has all threads."""
+        return [work(entry) for entry in entries] if self.many else for_each(entries, work, self.material.size)
+
+    def _last(self, numbers: set[int], Q: Tensor) -> dict[int, Any]:
+        """The models to hand over."""
         if self.many:
-            return {number: self.entries[number].models[0] for number in numbers}, evidences[0].Q
-        fold = last_fold(self.material.rows)
-        Q = self._evidence("last-evidence", fold).Q
+            return {number: self.entries[number].models[0] for number in numbers}
         self.stages.begin("last training")
-        return {number: self._trained(self.entries[number], fold, Q) for number in numbers}, Q
+        fold, order = last_fold(self.material.rows), sorted(numbers)
+        models = self._each([self.entries[number] for number in order], lambda entry: self._trained(entry, fold, Q))
+        return dict(zip(order, models, strict=True))
 
     def _concluded(
         self,
@@ -154,12 +164,12 @@ class _Road:
         )
 
     def _entries(self) -> list[Entry]:
-        learner, X, n = self.problem.learner, self.material.X, len(self.material.y)
-        found = candidates(learner, self._rivals(), n)
+        learner = self.problem.learner
+        found = candidates(learner, self._rivals(), len(self.material.y))
         if self.many and isinstance(learner, Several):
             found = that_scale(found)
         elif isinstance(learner, Several) and learner.only_fitting:
-            found = affordable(found, n, int(np.prod(X.shape[1:])), self.material.k)
+            found = affordable(found, *self.material.size)
         return [Entry(each) for each in found]
 
     def _rivals(self) -> tuple[str, ...]:
@@ -182,19 +192,6 @@ class _Road:
         counts = self.y.bincount().double().numpy()[self.y.numpy()]
         return (1.0 if weight is None else weight) / counts
 
-    def _evidence(self, name: str, fold: Fold) -> Evidence:
-        if (kept := self.stages.kept(name)) is None:
-            rows, pairs = self.material.rows, self.material.pairs(fold.trusted)
-            found = find_evidence(
-                self.material.evidence_rows,
-                self.material.labels(pairs),
-                rows.labelled & (fold.weak | fold.trusted),
-                fold.trusted & rows.sample,
-                self.problem.random,
-            )
-            kept = self.stages.keep(name, Kept(found.tensors))
-        return Evidence.from_tensors(kept.tensors)
-
     def _screen(self, evidence: Evidence) -> None:
         """Those stay that do best on a part of the rows, of either kind; of one fold, if it has others."""
         self.stages.begin("screening")
@@ -207,15 +204,17 @@ class _Road:
             some |= fold.trusted.numpy()
         jury = self._jury([fold], [evidence])
         X = self.material.X[torch.cat([numbers(fold.judged), numbers(fold.witnesses)]).numpy()]
-        losses = []
-        for entry in self.entries:
+
+        def loss(entry: Entry) -> float:
             began = time.perf_counter()
             model = self._trained(entry, fold, evidence.Q, some)
-            losses.append(jury.best_loss(model.predict_proba(X)))
             if some is None:
                 entry.models = [model]
+            found = jury.best_loss(model.predict_proba(X))
             entry.seconds = time.perf_counter() - began
-        order = np.argsort(losses, kind="stable").tolist()
+            return found
+
+        order = np.argsort(self._each(self.entries, loss), kind="stable").tolist()
         references, new = by_kind(self.entries, order)
         stay = {*new[:FINALISTS], *references[:REFERENCES_LEFT]}
         self.entries = [entry for number, entry in enumerate(self.entries) if number in stay]

@@ -1,6 +1,6 @@
 """A candidate in a contest, with a model for each fold."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from safegain.learners.base import Learner
 from safegain.learners.target import Target
+from safegain.learners.threads import side_by_side
 from safegain.search.candidates import Candidate
 
 
@@ -27,6 +28,13 @@ class Entry:
         if whole:
             learner = self.learner = learner.settled(X, target, seed)
         return (learner.draft() if draft else learner).train(X, target, seed)
+
+
+def for_each(entries: Sequence[Entry], work: Callable[[Entry], Any], size: tuple[int, int, int]) -> list[Any]:
+    """What work makes of each, side by side where all learners can be trained so; size: rows, columns, classes."""
+    if not all(entry.candidate.learner.shares_threads for entry in entries):
+        return [work(entry) for entry in entries]
+    return side_by_side(work, entries, lambda entry: entry.candidate.learner.cost(*size))
 
 
 def by_kind(entries: Sequence[Entry], numbers: Iterable[int]) -> tuple[list[int], list[int]]:

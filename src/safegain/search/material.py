@@ -61,6 +61,11 @@ class Material:
     def k(self) -> int:
         return len(self.classes)
 
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """Rows, columns and classes."""
+        return len(self.y), int(np.prod(self.X.shape[1:])), self.k
+
     def labels(self, pairs: Tensor | None) -> ClassLabels:
         return ClassLabels(self.y, self.rows.trusted, self.k, pairs)
 

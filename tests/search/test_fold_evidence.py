@@ -1,0 +1,50 @@
+"""The evidence of several folds: found side by side or not, it is the same."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+from safegain import Linear, PGSClassifier
+from safegain.search import contest_road, fold_evidence
+from tests.search.samples import digits
+
+
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def _fitted(monkeypatch):
+    """Of 96 trusted rows, three folds; the threads that found evidence, and the probabilities."""
+    found, find = [], fold_evidence.find_evidence
+
+    def watched(*arguments):
+        found.append(threading.get_ident())
+        return find(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fold_evidence, "find_evidence", watched)
+        X, noisy, _, trusted = digits(320, 10)
+        model = PGSClassifier([Linear(alpha=1e-4)], random_state=0).fit(X, noisy, trusted=trusted)
+    return found, model.predict_proba(X)
+
+
+def test_the_same_evidence_on_one_thread_and_on_two(monkeypatch, two_threads):
+    on_two, P = _fitted(monkeypatch)
+    assert len(on_two) == 4
+    assert threading.get_ident() not in on_two
+    torch.set_num_threads(1)
+    on_one, alone = _fitted(monkeypatch)
+    assert set(on_one) == {threading.get_ident()}
+    np.testing.assert_allclose(P, alone, atol=1e-12)
+
+
+def test_of_many_rows_one_after_the_other(monkeypatch, two_threads):
+    monkeypatch.setattr(contest_road, "MANY", 300)
+    found, _ = _fitted(monkeypatch)
+    assert found == [threading.get_ident()] * 3  # and none for a last training
