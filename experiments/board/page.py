@@ -10,6 +10,7 @@ from experiments.board.bars import (
     development_bars,
     final_bars,
 )
+from experiments.board.blame import blame_table
 from experiments.board.entries import PLAIN
 from experiments.board.notes import HOW_IT_IS_JUDGED, HOW_IT_IS_PLAYED
 from experiments.board.plan import DEVELOPMENT, FINAL, NAMED, VERY_FEW, Part, seconds_needed
@@ -70,7 +71,7 @@ def _bars(scores: dict[str, Scores]) -> str:
 
 
 def _final(scores: Scores, figures: Path, page: Path) -> str:
-    text = _section(scores)
+    text = "\n".join(filter(None, [_section(scores), blame_table(scores)]))
     drawing = figures / DRAWING
     if not drawing.is_file():
         return text
