@@ -1,7 +1,7 @@
 """Stored results of a part of the board as arrays, nan where a run has not been done."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,6 +17,7 @@ class Scores:
     part: Part
     results: Results
     quick: bool = False
+    _found: dict[tuple[Entry, str], np.ndarray] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def cells(self) -> tuple[BoardCell, ...]:
@@ -32,7 +33,10 @@ class Scores:
 
     def of(self, entry: Entry, word: str = "accuracy") -> np.ndarray:
         """(cells, seeds)"""
-        return np.array([[self._figure(entry, cell, seed, word) for seed in SEEDS] for cell in self.cells])
+        if (entry, word) not in self._found:
+            figures = [[self._figure(entry, cell, seed, word) for seed in SEEDS] for cell in self.cells]
+            self._found[entry, word] = np.array(figures)
+        return self._found[entry, word]
 
     def table(self, entries: Sequence[Entry], word: str = "accuracy") -> np.ndarray:
         """(entries, cells, seeds)"""

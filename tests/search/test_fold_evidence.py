@@ -4,19 +4,16 @@ import threading
 
 import numpy as np
 import pytest
-import torch
 
 from safegain import Linear, PGSClassifier
+from safegain.learners import threads
 from safegain.search import contest_road, fold_evidence
 from tests.search.samples import digits
 
 
 @pytest.fixture
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
+def two_threads(monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
 
 
 def _fitted(monkeypatch):
@@ -38,7 +35,7 @@ def test_the_same_evidence_on_one_thread_and_on_two(monkeypatch, two_threads):
     on_two, P = _fitted(monkeypatch)
     assert len(on_two) == 4
     assert threading.get_ident() not in on_two
-    torch.set_num_threads(1)
+    monkeypatch.setattr(threads, "n_threads", lambda: 1)
     on_one, alone = _fitted(monkeypatch)
     assert set(on_one) == {threading.get_ident()}
     np.testing.assert_allclose(P, alone, atol=1e-12)
