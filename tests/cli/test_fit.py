@@ -239,7 +239,7 @@ def test_what_was_learned_is_kept_until_it_is_written_down(cars, tmp_path, monke
         assert fitted_here(cars, tmp_path / "out").exit_code == 2
     assert (tmp_path / "out" / "checkpoint" / "stage-last-evidence.safetensors").exists()
     with monkeypatch.context() as patch:
-        patch.setattr("safegain.search.fold_evidence.find_evidence", full)  # nothing is left to be found
+        patch.setattr("safegain.search.class_task.find_evidence", full)  # nothing is left to be found
         assert CliRunner().invoke(app, ["resume", str(tmp_path / "out")]).exit_code == 0
     assert not (tmp_path / "out" / "checkpoint").exists()
     written = [(folder / "model.safetensors").read_bytes() for folder in (cars / "run", tmp_path / "out")]

@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save
 from sklearn.datasets import load_digits
 
 import safegain.data.checkpoint
-import safegain.search.fold_evidence
+import safegain.search.class_task
 from safegain import Descent, Linear, Network, PGSClassifier, PGSRegressor, Recipe
 from safegain.data.checkpoint import Checkpoint, CheckpointError, Saved
 from safegain.data.ranks import ALONE
@@ -256,14 +256,14 @@ def test_a_manifest_that_does_not_say_what_it_said_is_named(tmp_path, monkeypatc
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path, monkeypatch):
-    plain = safegain.search.fold_evidence.find_evidence
+    plain = safegain.search.class_task.find_evidence
 
     def meanwhile(*arguments):
         with pytest.raises(CheckpointError, match="another run is using"):
             fit("ridge", tmp_path)
         return plain(*arguments)
 
-    monkeypatch.setattr(safegain.search.fold_evidence, "find_evidence", meanwhile)
+    monkeypatch.setattr(safegain.search.class_task, "find_evidence", meanwhile)
     assert_same(fit("softmax", tmp_path), left_alone("softmax")[0])
 
 

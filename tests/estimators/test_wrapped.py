@@ -23,7 +23,7 @@ from safegain import Claims, PerClass, PerView, PGSClassifier, PGSRegressor, Wra
 from safegain.data.checkpoint import Checkpoint, CheckpointError
 from safegain.evidence.pooled import TRUST
 from safegain.learners.training_set import from_distributions
-from safegain.search import fold_evidence
+from safegain.search import class_task
 from tests.search.samples import misled
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -125,7 +125,7 @@ def test_clean_labels_lose_nothing(digits):
 @pytest.mark.parametrize("reference", ["raw", "raw+trusted", "trusted"])
 def test_falls_back_to_the_reference_if_trusted_rows_say_so(reference, digits, monkeypatch):
     X, noisy, _, trusted, Xt, _ = digits
-    monkeypatch.setattr(fold_evidence, "find_evidence", misled(fold_evidence.find_evidence))
+    monkeypatch.setattr(class_task, "find_evidence", misled(class_task.find_evidence))
     fitted = PGSClassifier(SOFTMAX, reference=reference, random_state=0).fit(X, noisy, trusted=trusted)
     assert fitted.safeness_.fell_back
     assert fitted.safeness_.status.startswith("Fell back")

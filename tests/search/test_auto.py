@@ -59,7 +59,7 @@ def test_settings_are_values_within_scikit_learns_reach():
 
 def test_the_road_that_is_taken(monkeypatch):
     asked = []
-    monkeypatch.setattr(safegain.search.contest_road, "contest_road", lambda problem, measure: asked.append(measure))
+    monkeypatch.setattr(safegain.search.contest_road, "contest_road", lambda task: asked.append(task.measure))
     monkeypatch.setattr(safegain.search.curve_road, "curve_road", lambda problem: asked.append("curve"))
     monkeypatch.setattr(safegain.search.refit_road, "refit_road", lambda problem, share: asked.append(share))
     X, y, _, _ = made_up(n=40, n_trusted=10)

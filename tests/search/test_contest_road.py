@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+import safegain.search.class_task as class_task
 import safegain.search.contest_road as road
-import safegain.search.fold_evidence as fold_evidence
 from safegain import Auto, Forest, KernelMachine, Linear, PerClass, PGSClassifier, Several
 from safegain.learners.mixture import TrainedMixture
 from safegain.search.folds import PARTS, WITNESSES
@@ -61,7 +61,7 @@ def test_the_same_again_from_the_same_seed():
 
 
 def test_misled_evidence_does_not_win(monkeypatch):
-    monkeypatch.setattr(fold_evidence, "find_evidence", misled(fold_evidence.find_evidence))
+    monkeypatch.setattr(class_task, "find_evidence", misled(class_task.find_evidence))
     model, *_ = fitted(wrong=0.1)
     used = model.leaderboard_.query("share > 0")["trained_on"]
     assert "corrected" not in set(used)
@@ -69,7 +69,7 @@ def test_misled_evidence_does_not_win(monkeypatch):
 
 
 def test_nothing_better_hands_the_reference_back(monkeypatch):
-    monkeypatch.setattr(fold_evidence, "find_evidence", misled(fold_evidence.find_evidence))
+    monkeypatch.setattr(class_task, "find_evidence", misled(class_task.find_evidence))
     model, X, noisy, _, trusted = fitted(model=[Linear(alpha=1e-4)], reference="raw+trusted", wrong=0.1)
     assert model.record_.fell_back
     assert "nothing was better" in model.safeness_.status
@@ -114,11 +114,11 @@ def test_what_the_evidence_may_look_at(monkeypatch, n):
     """Labels of all rows that may train; trusted ones of a random sample calibrate it too."""
     asked = []
 
-    def watched(X, known, targets, calibrating, random, find=fold_evidence.find_evidence):
+    def watched(X, known, targets, calibrating, random, find=class_task.find_evidence):
         asked.append((known, targets, calibrating))
         return find(X, known, targets, calibrating, random)
 
-    monkeypatch.setattr(fold_evidence, "find_evidence", watched)
+    monkeypatch.setattr(class_task, "find_evidence", watched)
     X, noisy, _, trusted = digits(n, 10)
     noisy = np.where(~trusted & (np.arange(n) % 7 == 0), -1, noisy)
     sample = trusted & (np.arange(n) % 20 > 0)
@@ -263,7 +263,7 @@ def test_a_run_that_goes_on_ends_the_same(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, noisy, trusted=trusted)
     monkeypatch.setattr(road._Road, "_enter", enter)
-    monkeypatch.setattr(fold_evidence, "find_evidence", lambda *_: pytest.fail("all of it was kept"))
+    monkeypatch.setattr(class_task, "find_evidence", lambda *_: pytest.fail("all of it was kept"))
     model.fit(X, noisy, trusted=trusted)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 

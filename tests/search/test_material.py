@@ -10,6 +10,7 @@ from safegain import Linear, Wrapped
 from safegain.data.any_rows import AnyRows
 from safegain.data.parts import Part, Parts
 from safegain.evidence.pooled import TRUST
+from safegain.learners.target import Target
 from safegain.search.candidates import CORRECTED
 from safegain.search.folds import Fold
 from safegain.search.material import Material
@@ -40,12 +41,12 @@ def fold_of(rows):
 )
 def test_rows_of_each_kind_of_labels(labels, expected):
     material = Material.of(parts(), Linear())
-    rows, target = material.training(labels, fold_of(material.rows), Q)
+    trust = np.where(material.rows.trusted, TRUST, 1)
+    rows, target = material.training(labels, fold_of(material.rows), Target(Q.numpy(), CLASSES, trust))
     assert rows.tolist() == expected
     values = Q[rows].numpy() if labels == CORRECTED else np.eye(2)[material.y[rows]]
     np.testing.assert_allclose(target.values, values)
-    trust = np.where(material.rows.trusted[rows], TRUST, 1) if labels == CORRECTED else 1
-    np.testing.assert_array_equal(target.weight, (rows + 1) * trust)
+    np.testing.assert_array_equal(target.weight, (rows + 1) * (trust[rows] if labels == CORRECTED else 1))
     assert target.classes is CLASSES
 
 

@@ -58,9 +58,10 @@ class Auto(Search):
     def run(self, problem: Problem) -> Outcome:
         # Each road is imported when it is taken: together they are most of the package.
         if problem.parts.classes is not None:
+            from safegain.search.class_task import ClassTask
             from safegain.search.contest_road import contest_road
 
-            return contest_road(problem, MEASURES[self.measure])
+            return contest_road(ClassTask.of(problem, MEASURES[self.measure]))
         if isinstance(problem.learner, Differentiable):
             from safegain.search.curve_road import curve_road
 

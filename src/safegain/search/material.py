@@ -1,6 +1,6 @@
 """All rows of a fit in one order, and what a candidate may train on of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse
@@ -13,7 +13,6 @@ from safegain.data.labels import ClassLabels, one_hot
 from safegain.data.parts import Parts
 from safegain.evidence.channel import counted_pairs
 from safegain.evidence.numeric_rows import numeric_rows, without_gaps
-from safegain.evidence.pooled import TRUST
 from safegain.learners.base import Learner
 from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
@@ -76,8 +75,8 @@ class Material:
         kept = trusted & self.rows.sample
         return counted_pairs(self.y[kept], self.given[kept], self.k)
 
-    def training(self, labels: str, fold: Fold, Q: Tensor | None) -> tuple[np.ndarray, Target]:
-        """Numbers of the rows that may train, and what they are to be."""
+    def training(self, labels: str, fold: Fold, corrected: Target | None) -> tuple[np.ndarray, Target]:
+        """Numbers of the rows that may train, and what they are to be; `corrected` is of all rows."""
         given = self.rows.labelled & fold.weak
         kept = {
             "raw": given,
@@ -86,13 +85,10 @@ class Material:
             CORRECTED: fold.weak | fold.trusted,
         }[labels]
         found = numbers(kept)
+        rows = found.numpy()
+        weight = None if self.weight is None else self.weight[rows]
         if labels == CORRECTED:
-            assert Q is not None
-            values = Q[found]
-        else:
-            values = one_hot(self.y[found], self.k, torch.float32)
-        weight = None if self.weight is None else self.weight[found.numpy()]
-        if labels == CORRECTED:  # what is known counts for more than what is found
-            trust = np.where(self.rows.trusted[found], TRUST, 1.0)
-            weight = trust if weight is None else trust * weight
-        return found.numpy(), Target(values.numpy(), self.classes, weight)
+            assert corrected is not None
+            target = corrected.taken(rows)
+            return rows, target if weight is None else replace(target, weight=target.weights * weight)
+        return rows, Target(one_hot(self.y[found], self.k, torch.float32).numpy(), self.classes, weight)

@@ -1,0 +1,131 @@
+"""A contest for classes: evidence by kernels, forests and the channel; log-loss judges, and probabilities are mixed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from safegain.data.checkpoint import Tensors
+from safegain.data.labels import one_hot
+from safegain.evidence.channel import Evidence
+from safegain.evidence.pooled import TRUST, find_evidence
+from safegain.learners.mixture import logits_of
+from safegain.learners.target import Target
+from safegain.learners.wrapped import Wrapped
+from safegain.search.arrangement import numbers, numbers_of_any
+from safegain.search.contest import Score
+from safegain.search.folds import Fold
+from safegain.search.jury import Jury
+from safegain.search.material import Material
+from safegain.search.mixing import Mix, mixed
+from safegain.search.outcome import Choice
+from safegain.search.problem import Problem
+from safegain.search.references import BEST, REFERENCES
+from safegain.search.task import Task
+
+BALANCED = "balanced log-loss"
+
+
+@dataclass(frozen=True)
+class ClassTask(Task[Evidence, Jury]):
+    measure: str = "log-loss"  # or BALANCED
+
+    @classmethod
+    def of(cls, problem: Problem, measure: str) -> "ClassTask":
+        problem = replace(problem, learner=problem.learner.seeded(problem.random))
+        return cls(problem, Material.of(problem.parts, problem.learner), measure)
+
+    @property
+    def obstacle(self) -> str | None:
+        if not self.problem.parts.trusted_lacks_a_class:
+            return None
+        return "trusted rows lack a class that many labels name, and cannot tell who is right about it"
+
+    def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
+        """Trusted rows that lack classes also lack them where models are compared: who never says these would win."""
+        alone = [fold.trusted for fold in folds] or [self.material.rows.trusted]
+        one_class = any(len(self.material.y[rows].unique()) < 2 for rows in alone)
+        if self.problem.reference == "trusted" and one_class and isinstance(self.problem.learner, Wrapped):
+            raise ValueError("reference: the trusted rows are of one class, so no model can be trained on them alone")
+        if self.problem.reference != BEST:
+            return (self.problem.reference,)
+        if self.problem.parts.trusted_is_one_sided or one_class:
+            return REFERENCES[1:2]
+        return REFERENCES[1:]
+
+    def find_evidence(self, fold: Fold, random: np.random.RandomState) -> Evidence:
+        material, rows = self.material, self.material.rows
+        return find_evidence(
+            material.evidence_rows,
+            material.labels(material.pairs(fold.trusted)),
+            rows.labelled & (fold.weak | fold.trusted),
+            fold.trusted & rows.sample,
+            random,
+        )
+
+    def evidence_of(self, tensors: Tensors) -> Evidence:
+        return Evidence.from_tensors(tensors)
+
+    def corrected(self, evidence: Evidence) -> Target:
+        """What is known counts for more than what is found."""
+        trust = np.where(self.material.rows.trusted, TRUST, 1.0)
+        return Target(evidence.Q.numpy(), self.material.classes, trust)
+
+    def outputs(self, model: Any, X: Any) -> np.ndarray:
+        return model.predict_proba(X)
+
+    def weight(self, judged: Tensor) -> np.ndarray | None:
+        """The user's; balanced, each class as a whole counts the same."""
+        weight = None if self.material.weight is None else self.material.weight[judged.numpy()]
+        if self.measure != BALANCED:
+            return weight
+        y = self.material.y[judged]
+        counts = y.bincount().double().numpy()[y.numpy()]
+        return (1.0 if weight is None else weight) / counts
+
+    def jury(self, folds: Sequence[Fold], evidences: Sequence[Evidence], weight: np.ndarray | None) -> Jury:
+        y = self.material.y
+        judged, witnesses = (
+            numbers_of_any([getattr(fold, part) for fold in folds]) for part in ("judged", "witnesses")
+        )
+        of_labels = torch.empty(len(witnesses), self.material.k, dtype=torch.float64)
+        for fold, evidence in zip(folds, evidences, strict=True):
+            own = fold.witnesses[witnesses]
+            rows = witnesses[own]
+            of_labels[own] = evidence.channel.likelihood(y[rows], evidence.near[rows])
+        hits = one_hot(y[judged], self.material.k, torch.float64)
+        return Jury(torch.cat([hits, of_labels]).numpy(), len(judged), weight)
+
+    def loss(self, jury: Jury, P: np.ndarray) -> float:
+        return jury.best_loss(P)
+
+    def alone(self, jury: Jury, number: int, P: np.ndarray) -> Mix:
+        return Mix((number,), (1.0,), (jury.sharpness(P),), P)
+
+    def mixed(self, jury: Jury, found: list[np.ndarray], favoured: Sequence[int]) -> tuple[Mix, Jury]:
+        mix, by_trusted = mixed(found, jury, favoured), mixed(found, jury.alone, favoured)
+        return (by_trusted, jury.alone) if jury.contradicts(mix.P, by_trusted.P) else (mix, jury)
+
+    def score(self, P: np.ndarray, judged: Tensor, weight: np.ndarray | None) -> Score:
+        found = Score.of_logits(torch.from_numpy(logits_of(P[: len(judged)])), self.material.y[judged])
+        return replace(found, weight=None if weight is None else torch.from_numpy(weight))
+
+    def told(self, new: Score, old: Score) -> str:
+        return (
+            f"{self.measure} {new.loss:.4g} against {old.loss:.4g} and {new.mistakes} against {old.mistakes} mistakes"
+        )
+
+    def choice(self, model: Any, evidence: Evidence) -> Choice:
+        Q = self.material.rows.of_weak(evidence.Q)
+        return Choice(model, torch.ones(len(Q)), Q)
+
+    def as_given(self, model: Any) -> Choice:
+        parts, rows = self.problem.parts, self.material.rows
+        given, bare = one_hot(parts.weak.y, self.material.k, torch.float32), ~parts.labelled
+        if bare.any():
+            unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
+            given[bare] = torch.from_numpy(model.predict_proba(self.material.X[unlabelled])).float()
+        return Choice(model, parts.labelled.to(torch.float64), given)

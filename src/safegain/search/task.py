@@ -1,0 +1,87 @@
+"""What is particular to classes, or to numbers, in a contest of models: its road is the same for both."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from torch import Tensor
+
+from safegain.data.checkpoint import Tensors
+from safegain.learners.target import Target
+from safegain.search.contest import Score
+from safegain.search.folds import Fold
+from safegain.search.material import Material
+from safegain.search.mixing import Mix
+from safegain.search.outcome import Choice
+from safegain.search.problem import Problem
+
+Evidence = TypeVar("Evidence")  # what is known of every row's label, with `tensors` to keep it
+Jury = TypeVar("Jury")  # rows that judge
+
+
+@dataclass(frozen=True)
+class Task(ABC, Generic[Evidence, Jury]):
+    problem: Problem
+    material: Material
+
+    @property
+    @abstractmethod
+    def obstacle(self) -> str | None:
+        """Why trusted rows cannot compare models, if they cannot."""
+
+    @abstractmethod
+    def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
+        """The kinds of labels, of REFERENCES, that the user would have trained on."""
+
+    @abstractmethod
+    def find_evidence(self, fold: Fold, random: np.random.RandomState) -> Evidence: ...
+
+    @abstractmethod
+    def evidence_of(self, tensors: Tensors) -> Evidence:
+        """As it was kept."""
+
+    @abstractmethod
+    def corrected(self, evidence: Evidence) -> Target:
+        """What all rows are to be by the evidence; of a reference, that needs none, nothing is asked."""
+
+    @abstractmethod
+    def outputs(self, model: Any, X: Any) -> np.ndarray:
+        """Class probabilities  # (m, k), or numbers  # (m,)"""
+
+    @abstractmethod
+    def weight(self, judged: Tensor) -> np.ndarray | None:
+        """What trusted rows that judge count, by their numbers; None: all the same."""
+
+    @abstractmethod
+    def jury(self, folds: Sequence[Fold], evidences: Sequence[Evidence], weight: np.ndarray | None) -> Jury:
+        """The rows that these folds judge: trusted ones, with these weights, then weak ones."""
+
+    @abstractmethod
+    def loss(self, jury: Jury, P: np.ndarray) -> float:
+        """Of a model alone, as well as it could be used."""
+
+    @abstractmethod
+    def alone(self, jury: Jury, number: int, P: np.ndarray) -> Mix:
+        """The model of that number as a mixture of one."""
+
+    @abstractmethod
+    def mixed(self, jury: Jury, found: list[np.ndarray], favoured: Sequence[int]) -> tuple[Mix, Jury]:
+        """The best mixture, and those who found it: the trusted rows alone, if they contradict the weak ones."""
+
+    @abstractmethod
+    def score(self, P: np.ndarray, judged: Tensor, weight: np.ndarray | None) -> Score:
+        """On the trusted rows that judge, which come first in P."""
+
+    @abstractmethod
+    def told(self, new: Score, old: Score) -> str:
+        """What was compared, in numbers."""
+
+    @abstractmethod
+    def choice(self, model: Any, evidence: Evidence) -> Choice:
+        """A model on corrected labels."""
+
+    @abstractmethod
+    def as_given(self, model: Any) -> Choice:
+        """A reference on the labels as given; rows without one have what it predicts."""
