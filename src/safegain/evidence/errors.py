@@ -88,33 +88,31 @@ def fit_errors(
     weak, residual = ~trusted, np.abs(y - predicted) / unit
     scale = 1.48 * float(np.median(residual[trusted] if trusted.sum() >= 10 else residual)) + 1e-12
     size = float(np.quantile(residual[weak], 0.9) * np.median(unit)) + 2 * scale * float(np.median(unit))
-    kinds: tuple[Kind, ...] = (
-        Spread(size),
-        Spread(10 * size),
-        OneSided(1, size),
-        OneSided(-1, size),
-        *(Factor(by) for by in UNITS),
-        Swapped.among(y, random),
-    )
-    shares = np.r_[GOOD_AT_FIRST, np.full(len(kinds), (1 - GOOD_AT_FIRST) / len(kinds))]
-    rows = _Rows(y, predicted, unit, trusted)
-    found, _ = rows.most_likely(Errors(shares, kinds, scale, TAILS[1]), FIRST_STEPS)
-    found = _without(found, found.shares[1:] >= max(LEAST_ROWS / weak.sum(), LEAST_SHARE))
-    return rows.with_tails(_fewest(rows, *rows.most_likely(found, STEPS)))
+    rows, swapped = _Rows(y, predicted, unit, trusted), Swapped.among(y, random)
+    tried = []
+    for sign in (1, -1):  # errors that go both ways are a spread
+        kinds = (Spread(size), Spread(10 * size), OneSided(sign, size), *(Factor(by) for by in UNITS), swapped)
+        shares = np.r_[GOOD_AT_FIRST, np.full(len(kinds), (1 - GOOD_AT_FIRST) / len(kinds))]
+        found, _ = rows.most_likely(Errors(shares, kinds, scale, TAILS[1]), FIRST_STEPS)
+        found = _without(found, found.shares[1:] >= max(LEAST_ROWS / weak.sum(), LEAST_SHARE))
+        tried.append(_fewest(rows, *rows.most_likely(found, STEPS)))
+    return rows.with_tails(max(tried, key=lambda pair: pair[1])[0])
 
 
-def _fewest(rows: "_Rows", found: Errors, likelihood: float) -> Errors:
-    """Without the kinds that the likelihood can do without, the least useful one first."""
+def _fewest(rows: "_Rows", found: Errors, likelihood: float) -> tuple[Errors, float]:
+    """Without the kinds that the likelihood can do without, the least useful one first; and what it is then worth."""
+    price = np.log(len(rows.y)) / 2
+    worth = likelihood - price * sum(kind.unknowns for kind in found.kinds)
     while found.kinds:
         fewer = []
-        for number, kind in enumerate(found.kinds):
-            tried = rows.most_likely(_without(found, np.arange(len(found.kinds)) != number), STEPS)
-            fewer.append((tried[1] + kind.unknowns * np.log(len(rows.y)) / 2, tried))
-        worth, tried = max(fewer, key=lambda pair: pair[0])
-        if worth < likelihood:
+        for number in range(len(found.kinds)):
+            tried, likelihood = rows.most_likely(_without(found, np.arange(len(found.kinds)) != number), STEPS)
+            fewer.append((likelihood - price * sum(kind.unknowns for kind in tried.kinds), tried))
+        best, tried = max(fewer, key=lambda pair: pair[0])
+        if best < worth:
             break
-        found, likelihood = tried
-    return found
+        found, worth = tried, best
+    return found, worth
 
 
 @dataclass(frozen=True)
