@@ -105,6 +105,31 @@ def test_gross_outliers_leave_the_range():
     assert (noisy != y).sum() == 200
 
 
+def test_one_sided_noise_goes_up():
+    y = np.linspace(0, 1, 20_000)
+    change = noise.one_sided_noise(y, 2.0, random_state=0) - y
+    assert (change >= 0).all()
+    assert (change > 0).sum() == 10_000
+    assert change[change > 0].mean() == pytest.approx(2.0, rel=0.05)
+    assert change[change > 0].std() == pytest.approx(2.0, rel=0.05)
+
+
+def test_unit_mistakes_are_factors():
+    y = np.linspace(1, 2, 5000)
+    noisy = noise.unit_mistakes(y, factors=(10, -1), fraction=0.4, random_state=0)
+    times, counts = np.unique((noisy / y).round(6), return_counts=True)
+    assert times.tolist() == [-1, 1, 10]
+    assert counts[1] == 3000
+    assert within(counts[2] / 2000, 0.5, 2000)
+
+
+def test_swapped_labels_are_those_of_others():
+    y = np.arange(1000.0)
+    noisy = noise.swapped_labels(y, fraction=0.3, random_state=0)
+    assert (noisy != y).sum() == 300
+    assert np.array_equal(np.sort(noisy), y)
+
+
 def test_hidden_labels():
     whole = noise.hide_labels(Y.astype(np.uint8), random_state=0)
     assert (whole == -1).sum() == 12_000
@@ -127,6 +152,9 @@ MAKERS = {
     "gaussian": lambda y, s: noise.gaussian_noise(y, 0.4, random_state=s),
     "laplace": lambda y, s: noise.laplace_noise(y, 0.4, random_state=s),
     "heavy": lambda y, s: noise.heavy_tailed_noise(y, 0.4, random_state=s),
+    "one-sided": lambda y, s: noise.one_sided_noise(y, 0.4, random_state=s),
+    "units": lambda y, s: noise.unit_mistakes(y, random_state=s),
+    "swapped": lambda y, s: noise.swapped_labels(y, random_state=s),
     "gross": lambda y, s: noise.gross_outliers(y, random_state=s),
     "hide": lambda y, s: noise.hide_labels(y, random_state=s),
     "split": lambda y, s: datasets.split_rows(len(y), sizes=(7, 1, 1, 1), random_state=s).train,
@@ -162,6 +190,9 @@ def test_makers_are_repeatable_and_touch_nothing_else(maker):
         (lambda: noise.laplace_noise([0.0], np.nan), "scale"),
         (lambda: noise.heavy_tailed_noise([0.0], 1.0, df=0.0), "df"),
         (lambda: noise.gaussian_noise([0.0], 1.0, fraction=2.0), "fraction"),
+        (lambda: noise.one_sided_noise([0.0], 0.0), "scale"),
+        (lambda: noise.unit_mistakes([0.0], fraction=2.0), "fraction"),
+        (lambda: noise.swapped_labels([0.0], fraction=-1.0), "fraction"),
         (lambda: noise.gross_outliers([0.0], reach=0.5), "reach"),
         (lambda: noise.hide_labels([0], 2.0), "labelled"),
         (lambda: datasets.split_rows(5, sizes=(3, 1, 1, 1)), "sizes"),

@@ -10,9 +10,12 @@ from safegain.datasets.noise import (
     hide_labels,
     instance_flips,
     laplace_noise,
+    one_sided_noise,
     pair_flips,
+    swapped_labels,
     transition_flips,
     uniform_flips,
+    unit_mistakes,
 )
 from safegain.datasets.splits import Split, WeakProblem, assemble, biased_split, split_ratio, split_rows
 from safegain.datasets.tables import load_regression, load_table
@@ -42,11 +45,14 @@ __all__ = [
     "load_table",
     "load_text",
     "majority",
+    "one_sided_noise",
     "pair_flips",
     "patch_features",
     "split_ratio",
     "split_rows",
+    "swapped_labels",
     "text_features",
     "transition_flips",
     "uniform_flips",
+    "unit_mistakes",
 ]

@@ -105,6 +105,34 @@ def heavy_tailed_noise(
     return _disturb(y, noise, fraction, random)
 
 
+def one_sided_noise(y: ArrayLike, scale: float, *, fraction: float = 0.5, random_state: Seed = None) -> np.ndarray:
+    """Exponential noise of mean `scale`, upwards, on a random `fraction` of the rows."""
+    random = np.random.default_rng(random_state)
+    return _disturb(y, random.exponential(_positive("scale", scale), size=np.shape(y)), fraction, random)
+
+
+def unit_mistakes(
+    y: ArrayLike,
+    *,
+    factors: ArrayLike = (10.0, 100.0, 1000.0, 0.1, -1.0),
+    fraction: float = 0.1,
+    random_state: Seed = None,
+) -> np.ndarray:
+    """A random `fraction` of the rows written in another unit, or with the wrong sign: times one of the factors."""
+    random, right = np.random.default_rng(random_state), np.asarray(y, dtype=np.float64)
+    times = random.choice(np.asarray(factors, dtype=np.float64), right.shape)
+    return _disturb(right, (times - 1) * right, fraction, random)
+
+
+def swapped_labels(y: ArrayLike, *, fraction: float = 0.1, random_state: Seed = None) -> np.ndarray:
+    """A random `fraction` of the rows have each other's labels: each that of the next of them, in random order."""
+    random = np.random.default_rng(random_state)
+    swapped = np.array(y)
+    rows = random.permutation(len(swapped))[: round(_share("fraction", fraction) * len(swapped))]
+    swapped[rows] = swapped[np.roll(rows, 1)]
+    return swapped
+
+
 def gross_outliers(y: ArrayLike, *, reach: float = 3.0, fraction: float = 0.1, random_state: Seed = None) -> np.ndarray:
     """A random `fraction` of the rows moved, up or down, by one to `reach` times the range of y."""
     if not reach >= 1:
