@@ -8,8 +8,8 @@ while the likelihood loses less by it than their unknowns are worth (Schwarz 197
 
 Good errors have tails too, and g need not have the right ones. How many good rows look as bad as a row is what trusted
 rows say: of n trusted rows k do, and a share w of the weak ones. The share r of all good ones that do has the density
-r^k (1 - r)^(n - k) on [0, w], and such a row is good with the probability E[r] / w. Few trusted rows can hardly tell
-tails from errors, and many can.
+r^k (1 - r)^(n - k) on [0, w], and such a row is good with the probability E[r] / w. What g itself says of r counts as
+some trusted rows more.
 """
 
 from dataclasses import dataclass, replace
@@ -25,6 +25,7 @@ UNITS = (10.0, 100.0, 1000.0, 0.1, 0.01, 0.001, -1.0)
 FIRST_STEPS, STEPS, SETTLED = 15, 100, 1e-4  # of EM: with all kinds, and with those that are left
 LEAST_ROWS, LEAST_SHARE = 2.0, 1e-3  # that a kind explains
 GOOD_AT_FIRST = 0.8
+PRIOR = 100.0  # trusted rows, that what g says of its tails is worth
 LEVELS = (0.5, 0.9, 0.99, 0.999)  # how bad a row may look, for trusted rows to be counted that do
 
 
@@ -96,7 +97,7 @@ def fit_errors(
         found, _ = rows.most_likely(Errors(shares, kinds, scale, TAILS[1]), FIRST_STEPS)
         found = _without(found, found.shares[1:] >= max(LEAST_ROWS / weak.sum(), LEAST_SHARE))
         tried.append(_fewest(rows, *rows.most_likely(found, STEPS)))
-    return rows.with_tails(max(tried, key=lambda pair: pair[1])[0])
+    return rows.with_tails(max(tried, key=lambda pair: pair[1])[0], random)
 
 
 def _fewest(rows: "_Rows", found: Errors, likelihood: float) -> tuple[Errors, float]:
@@ -142,16 +143,20 @@ class _Rows:
                 break
         return found, likelihood
 
-    def with_tails(self, found: Errors) -> Errors:
+    def with_tails(self, found: Errors, random: np.random.RandomState) -> Errors:
         """With what trusted rows say of good errors that look bad."""
         if not found.kinds:
             return found
         doubtful = found._doubtful(found.parts(found.labels(self.y, self.predicted, self.unit)))
+        made = found.scale * self.unit * random.standard_t(found.df, len(self.y))
+        by_chance = found._doubtful(found.parts(found.labels(self.predicted + made, self.predicted, self.unit)))
         among, n = [1.0], int(self.trusted.sum())
         for level in LEVELS:
             looks = doubtful >= level
             share, k = looks[~self.trusted].mean(), int(looks[self.trusted].sum())
-            among.append(min(among[-1], _good_share(share, k, n) / share) if share else among[-1])
+            expected = float((by_chance >= level).mean())
+            good = _good_share(share, k + PRIOR * expected, n + PRIOR) / share if share else 1.0
+            among.append(min(among[-1], good))
         return replace(found, good_among=tuple(among[1:]))
 
 
@@ -174,7 +179,7 @@ def _without(found: Errors, stay: np.ndarray) -> Errors:
     return replace(found, shares=shares / shares.sum(), kinds=kinds)
 
 
-def _good_share(most: float, k: float, n: int) -> float:
+def _good_share(most: float, k: float, n: float) -> float:
     """E[r] for the density r^k (1 - r)^(n - k) on [0, most]."""
     k = min(k, n)
     whole = betainc(k + 1, n - k + 1, most)

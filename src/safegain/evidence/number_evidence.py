@@ -1,0 +1,110 @@
+"""What is known of every row's number before a learner is trained: what it should be, and whether its label is good.
+
+    f_i     by rows other than i: heads (number_heads.py), put together (stacking.py)
+    u_i     how far good labels are off hereabouts: out of bag, from the errors of other rows
+    p_i     the probability that the label is good, by a mixture of good and bad errors (errors.py)
+
+The first round learns from the labels as they are, wild ones cut off; the second from each as far as it is good.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+
+from safegain.data.checkpoint import Tensors
+from safegain.evidence.error_kinds import log_t
+from safegain.evidence.errors import Errors, fit_errors
+from safegain.evidence.number_heads import ForestNumbers, NumberHead, number_heads
+from safegain.evidence.stacking import stack
+from safegain.learners.forest import Forest
+
+ROUNDS = 2
+TRUST = 3.0  # what a trusted row weighs among the targets
+WILD = 3.0  # ranges of nine tenths of the labels, beyond which one is cut off
+POWERS = (0.0, 0.5, 1.0)  # of the local errors, of which the likeliest is taken
+LEAST_UNIT = 0.05  # of the median one
+LEVEL = 0.9  # of intervals
+
+
+@dataclass(frozen=True)
+class NumberEvidence:
+    """Of all rows  # (n,) each"""
+
+    predicted: np.ndarray
+    good: np.ndarray  # the probability that a label is; of trusted rows one, of rows without a label zero
+    suggested: np.ndarray  # what the number should be, if the label is bad
+    low: np.ndarray  # where it then lies with a probability of nine tenths
+    high: np.ndarray
+
+    @property
+    def tensors(self) -> Tensors:
+        return {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in vars(self).items()}
+
+    @classmethod
+    def from_tensors(cls, tensors: Tensors) -> Self:
+        return cls(**{name: value.numpy() for name, value in tensors.items()})
+
+
+def find_number_evidence(
+    X: np.ndarray,
+    y: np.ndarray,
+    targets: np.ndarray,
+    trusted: np.ndarray,
+    sample: np.ndarray,
+    random: np.random.RandomState,
+) -> NumberEvidence:
+    """`targets` are the rows whose labels are learned from, `trusted` and `sample` those of them that are right."""
+    X = X.reshape(len(X), -1)
+    heads = number_heads(X, random)
+    given, first = np.where(targets, y, 0.0), np.where(trusted, TRUST, 1.0) * targets
+    known, good = _cut(given, targets), np.ones(len(y))
+    said: list[np.ndarray] = []
+    for _ in range(ROUNDS):
+        weight = np.where(trusted, first, first * good)
+        F = np.stack([*_all_said(heads, known, weight), *said])
+        predicted = stack(F[:, targets], known[targets], weight[targets]) @ F
+        said = [predicted]  # what one round has found, the next may keep
+        unit = _unit(X, given - predicted, targets, sample, random)
+        errors = fit_errors(given[targets], predicted[targets], unit[targets], sample[targets], random)
+        good = np.where(trusted, 1.0, errors.good(errors.labels(given, predicted, unit)) * targets)
+    return _found(errors, given, predicted, unit, good)
+
+
+def _found(
+    errors: Errors, given: np.ndarray, predicted: np.ndarray, unit: np.ndarray, good: np.ndarray
+) -> NumberEvidence:
+    labels = errors.labels(given, predicted, unit)
+    return NumberEvidence(predicted, good, errors.suggested(labels), *errors.interval(labels, LEVEL))
+
+
+def _all_said(heads: list[NumberHead], y: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
+    return [found for head in heads for found in head.predicted(y, weight)]
+
+
+def _cut(y: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Labels that are far out would be all that least squares sees."""
+    low, high = np.quantile(y[targets], (0.05, 0.95))
+    reach = WILD * (high - low)
+    return np.clip(y, low - reach, high + reach) if reach else y
+
+
+def _unit(
+    X: np.ndarray, residual: np.ndarray, targets: np.ndarray, sample: np.ndarray, random: np.random.RandomState
+) -> np.ndarray:
+    """How large errors are hereabouts, up to a factor: a power of what a forest says of their logarithm."""
+    size = np.abs(residual)
+    middle = float(np.median(size[targets])) + 1e-12
+    size = np.log(np.clip(size, LEAST_UNIT * middle, None))
+    forest = ForestNumbers(X, Forest(min_samples_leaf=10), random)
+    local = np.exp(next(forest.predicted(np.where(targets, size, 0.0), targets.astype(float))))
+    local /= np.median(local[targets])
+    judges = sample if sample.sum() >= 50 else targets
+    return max((local**power for power in POWERS), key=lambda unit: _likelihood(residual[judges], unit[judges]))
+
+
+def _likelihood(residual: np.ndarray, unit: np.ndarray) -> float:
+    """Of Student's errors, whose scale is their median: large ones have little say."""
+    scale = 1.48 * float(np.median(np.abs(residual) / unit)) + 1e-12
+    return float(log_t(residual, scale * unit, 4.0).sum())
