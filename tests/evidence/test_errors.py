@@ -24,6 +24,8 @@ def made(kind, n_trusted=300, wrong=0.2, seed=0):
         y[bad] += 0.5 * SD * random.standard_t(1.5, m)
     elif kind == "up":
         y[bad] += SD * random.exponential(1, m)
+    elif kind == "down":
+        y[bad] -= SD * random.exponential(1, m)
     elif kind == "units":
         y[bad] *= random.choice([10, 100, 1000, 0.1, -1], m)
     elif kind == "swapped":
@@ -42,6 +44,7 @@ def found(kind, **settings):
     ("kind", "kinds", "share"),
     [
         ("up", {OneSided}, 0.2),
+        ("down", {OneSided}, 0.2),
         ("units", {Factor}, 0.2),
         ("none", set(), 0.0),
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from safegain.evidence.number_evidence import NumberEvidence, find_number_evidence
+from safegain.evidence.number_evidence import NumberEvidence, _cut, find_number_evidence
 
 N, N_TRUSTED = 700, 100
 
@@ -60,3 +60,12 @@ def test_it_is_kept_as_it_is(found):
     again = NumberEvidence.from_tensors(found.tensors)
     for name, value in vars(found).items():
         np.testing.assert_array_equal(getattr(again, name), value)
+
+
+def test_labels_that_are_far_out_are_cut_off_before_anything_is_learned():
+    y = np.append(np.linspace(0, 10, 101), [1e6, -1e6, 1e9])
+    found = _cut(y, np.arange(104) < 103)
+    np.testing.assert_array_equal(found[:101], y[:101])
+    assert 10 < found[101] < 50
+    assert -50 < found[102] < 0
+    assert found[103] == found[101]

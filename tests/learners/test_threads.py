@@ -59,9 +59,10 @@ def test_the_dearest_begin(two_threads):
             first = len(begun) <= 2
         if first:
             meeting.wait()  # the other of the first two has begun
+        return 10 * item
 
     meeting = threading.Barrier(2, timeout=30)
-    threads.side_by_side(work, [1, 9, 2, 8], cost=float)
+    assert threads.side_by_side(work, [1, 9, 2, 8], cost=float) == [10, 90, 20, 80]
     assert set(begun[:2]) == {9, 8}
     assert set(begun[2:]) == {1, 2}
 
