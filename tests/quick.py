@@ -1,4 +1,4 @@
-"""Evidence of classes that is quick to find, for tests that are about something else."""
+"""Evidence that is quick to find, for tests that are about something else."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +23,14 @@ def quick_evidence() -> Iterator[None]:
         patch.setattr("safegain.evidence.pooled._best_width", lambda *_: 0.5)
         patch.setattr("safegain.evidence.pooled.ROUNDS", 1)
         patch.setattr("safegain.evidence.pooled.heard_by_trusted", lambda *_: (0.0, True))
+        patch.setattr("safegain.evidence.number_heads.MOST_TREES", 10)
+        patch.setattr("safegain.evidence.number_heads.LEAST_TREES", 10)
+        patch.setattr("safegain.evidence.number_heads.WIDTHS", (2.0,))
+        patch.setattr("safegain.evidence.number_heads.PENALTIES", (0.1, 1.0))
+        patch.setattr("safegain.evidence.number_heads.STEPS", 10)
+        patch.setattr("safegain.evidence.number_evidence.ROUNDS", 1)
+        patch.setattr("safegain.evidence.errors.FIRST_STEPS", 5)
+        patch.setattr("safegain.evidence.errors.STEPS", 10)
         yield
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from safegain.learners.boosting import Boosting
     from safegain.learners.deep_network import DeepNetwork
     from safegain.learners.forest import Forest
+    from safegain.learners.huber import Huber
     from safegain.learners.kernel_machine import KernelMachine
     from safegain.learners.linear import Linear
     from safegain.learners.module import Module
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from safegain.runs.saving import save
     from safegain.search.auto import Auto
     from safegain.search.free import Free
+    from safegain.search.residuals import Residuals
     from safegain.search.structured import Structured
 
 # Where each name lives. A name is imported when it is first used: `safegain --help` has no need of torch.
@@ -53,6 +55,7 @@ _HOME = {
     "Forest": "learners.forest",
     "Free": "search.free",
     "GradientDescent": "bilevel.update_rules",
+    "Huber": "learners.huber",
     "KernelMachine": "learners.kernel_machine",
     "Several": "learners.several",
     "Linear": "learners.linear",
@@ -70,6 +73,7 @@ _HOME = {
     "PerView": "bilevel.safeness",
     "RMSProp": "bilevel.update_rules",
     "Recipe": "learners.recipe",
+    "Residuals": "search.residuals",
     "Structured": "search.structured",
     "Unrolled": "bilevel.unrolled",
     "Wrapped": "learners.wrapped",
@@ -99,6 +103,7 @@ __all__ = [
     "Forest",
     "Free",
     "GradientDescent",
+    "Huber",
     "KernelMachine",
     "Linear",
     "Module",
@@ -115,6 +120,7 @@ __all__ = [
     "PerView",
     "RMSProp",
     "Recipe",
+    "Residuals",
     "Several",
     "Structured",
     "Unrolled",

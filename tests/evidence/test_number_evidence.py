@@ -43,7 +43,7 @@ def test_suggestions_are_close_and_intervals_say_how_close(made, found):
 
 
 def test_rows_that_are_no_targets_have_a_prediction_and_no_say(made, found):
-    X, y, right, trusted, _ = made
+    X, y, right, trusted, bad = made
     targets = np.arange(N) % 7 > 0
     wild = np.where(targets, y, np.nan)
     some = find_number_evidence(X, wild, targets, trusted & targets, trusted & targets, np.random.RandomState(0))
@@ -53,7 +53,12 @@ def test_rows_that_are_no_targets_have_a_prediction_and_no_say(made, found):
     other = find_number_evidence(
         X, np.where(targets, y, 1e9), targets, trusted & targets, trusted & targets, np.random.RandomState(0)
     )
-    np.testing.assert_array_equal(some.good, other.good)
+    np.testing.assert_array_equal(some.good[targets], other.good[targets])
+    assert (other.good[~targets] < 1e-6).all()
+    judged = find_number_evidence(X, y, targets, trusted & targets, trusted & targets, np.random.RandomState(0))
+    right_there = ~targets & ~bad
+    assert judged.good[right_there].mean() > 0.9
+    assert judged.good[~targets & bad].mean() < 0.1
 
 
 def test_it_is_kept_as_it_is(found):

@@ -30,7 +30,6 @@ def test_which_rows_a_learner_takes(learner, sparse, arrays, anything):
     assert isinstance(learner, Learner)
     assert (learner.takes_sparse, learner.takes_arrays, learner.takes_anything) == (sparse, arrays, anything)
     assert isinstance(learner, Differentiable) is not anything
-    assert learner.standardises is not anything
     assert learner.gives_probabilities
     learner.check_task(classifies=True)
 

@@ -1,5 +1,7 @@
 """A list of learners as one."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -10,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
+from safegain.learners.huber import Huber
 from safegain.learners.linear import Linear
 from safegain.learners.module import Module
 from safegain.learners.network import Network
@@ -22,9 +25,10 @@ MODULE = torch.nn.Linear(2, 2)
 
 def test_variants_are_those_of_all_in_order():
     several = Several([Forest(n_trees=7), Linear(), Boosting()])
-    for labels in ("raw", "corrected", "trusted"):
-        assert several.variants(labels, 9) == tuple(v for each in several.learners for v in each.variants(labels, 9))
-    assert len(several.variants("raw", 9)) > 3
+    for labels, classifies in product(("raw", "corrected", "trusted"), (True, False)):
+        found = several.variants(labels, 9, classifies=classifies)
+        assert found == tuple(v for each in several.learners for v in each.variants(labels, 9, classifies=classifies))
+    assert len(several.variants("raw", 9, classifies=True)) > 3
     assert several.cost(1000, 10, 3) == pytest.approx(sum(each.cost(1000, 10, 3) for each in several.learners))
 
 
@@ -39,9 +43,10 @@ def test_what_it_takes():
     assert not Several([Network(), Wrapped(KNeighborsClassifier())]).takes_weight
     with pytest.raises(ValueError, match="model: must be a classifier, got Ridge"):
         Several([Linear(), Wrapped(Ridge())]).check_task(classifies=True)
-    with pytest.raises(ValueError, match="model: a list of models is for classes"):
-        Several([Linear()]).check_task(classifies=False)
+    with pytest.raises(ValueError, match="model: 'huber' is for numbers; PGSClassifier takes 'linear'"):
+        Several([Linear(), Huber()]).check_task(classifies=True)
     Several([Linear(), Network()]).check_task(classifies=True)
+    Several([Linear(), Huber(), Wrapped(Ridge())]).check_task(classifies=False)
 
 
 def test_those_that_take_the_rows_are_left_where_that_is_asked_for():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safegain.learners.training_set import TrainingSet, from_distributions, from_numbers
+from safegain.learners.training_set import TrainingSet, from_distributions
 
 Q = np.array([[0, 1, 0, 0], [0.5, 0.3, 0.16, 0.04], [0.25, 0.25, 0.25, 0.25], [0.02, 0.02, 0.04, 0.92]])
 CLASSES = np.array(["a", "b", "c", "d"])
@@ -25,17 +25,6 @@ def test_without_weights_a_row_has_its_likeliest_label_or_is_left_out():
 def test_the_rows_numbers_are_those_of_all_rows():
     part = from_distributions(np.array([7, 5]), Q[:2], CLASSES, weighted=True)
     assert part.rows.tolist() == [7, 5, 5, 5]
-
-
-def test_corrected_numbers_without_weights_lose_the_doubted_rows():
-    weight, trusted, labels = np.array([1, 0.4, 0.21, 0.19, 0]), np.arange(5) < 1, np.arange(5.0) * 10
-    part = from_numbers(np.arange(5), labels, weight, trusted, weighted=False)
-    assert (part.rows.tolist(), part.labels.tolist(), part.weights) == ([0, 1, 2], [0, 10, 20], None)
-    part = from_numbers(np.arange(5), labels, weight, trusted, weighted=True)
-    assert (part.rows.tolist(), part.weights.tolist()) == ([0, 1, 2, 3], [1, 0.4, 0.21, 0.19])
-    assert part.labels.tolist() == [0, 10, 20, 30]
-    some = from_numbers(np.array([4, 3, 0]), labels, weight, trusted, weighted=False)
-    assert some.rows.tolist() == [0]
 
 
 def test_labels_as_they_are():

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.tree import DecisionTreeRegressor
 
 import safegain.search.contest_road
-import safegain.search.curve_road
-import safegain.search.refit_road
-from safegain import Forest, Linear, Network, PGSClassifier, PGSRegressor, Several, Wrapped
+from safegain import Forest, Linear, Network, PGSClassifier, Several
 from safegain.search.auto import Auto
+from safegain.search.class_task import ClassTask
+from safegain.search.number_task import NumberTask
 from tests.search.samples import digits, made_up, of_classes, of_numbers
 
 
@@ -59,32 +57,15 @@ def test_settings_are_values_within_scikit_learns_reach():
 
 def test_the_road_that_is_taken(monkeypatch):
     asked = []
-    monkeypatch.setattr(safegain.search.contest_road, "contest_road", lambda task: asked.append(task.measure))
-    monkeypatch.setattr(safegain.search.curve_road, "curve_road", lambda problem: asked.append("curve"))
-    monkeypatch.setattr(safegain.search.refit_road, "refit_road", lambda problem, share: asked.append(share))
+    monkeypatch.setattr(safegain.search.contest_road, "contest_road", asked.append)
     X, y, _, _ = made_up(n=40, n_trusted=10)
-    for learner in (Linear(), Network(), Wrapped(Ridge()), Forest()):
+    for learner in (Linear(), Network(), Forest()):
         Auto(0.3).run(of_numbers(X, y, 40, 10, learner=learner))
-    assert asked == ["curve", "curve", 0.3, 0.3]
+    assert [type(task) for task in asked] == [NumberTask] * 3
     asked.clear()
     X, noisy, _, trusted = digits(60, k=2)
-    for learner in (Linear(), Forest(), Wrapped(LogisticRegression()), Several([Linear()])):
+    for learner in (Linear(), Forest(), Several([Linear()])):
         for measure in ("log-loss", "balanced"):
             Auto(measure=measure).run(of_classes(X, noisy, trusted, trusted, learner=learner))
-    assert asked == ["log-loss", "balanced log-loss"] * 4
-
-
-def test_the_share_also_holds_within_the_head_of_numbers(monkeypatch):
-    """A regressor of the user's is corrected by ridge regression, which holds out a share of its own."""
-    shares, plain = [], safegain.search.curve_road.curve_road
-    monkeypatch.setattr(
-        safegain.search.curve_road,
-        "curve_road",
-        lambda problem: shares.append(problem.parts.n_held_out) or plain(problem),
-    )
-    X, y, _, _ = made_up(n=200, n_trusted=100)
-    X, y, trusted = X[:300], y[:300], np.arange(300) >= 200
-    fitted = PGSRegressor(DecisionTreeRegressor(min_samples_leaf=5), search=Auto(held_out=0.3), random_state=0)
-    fitted.fit(X, y, trusted=trusted)
-    assert fitted.held_out_.sum() == 30
-    assert shares == [21, 30]  # of the 70 rows that the search may use, and of all 100
+    assert [type(task) for task in asked] == [ClassTask] * 6
+    assert [task.measure for task in asked] == ["log-loss", "balanced log-loss"] * 3

@@ -16,6 +16,7 @@ from safegain import (
     ParquetRows,
     PGSClassifier,
     PGSRegressor,
+    Residuals,
     Several,
     Structured,
     Wrapped,
@@ -51,17 +52,29 @@ def test_a_search_by_derivatives_refuses_an_estimator_without_any(search):
 
 
 def test_the_structured_search_is_for_classes():
-    message = "search: 'structured' is for classes; use 'auto' or 'free' for numbers"
+    message = "search: 'structured' is for classes; use 'auto', 'free' or 'residuals' for numbers"
     with pytest.raises(ValueError, match=message):
         Structured().check_learner(Linear(), classifies=False, n_processes=1)
     with pytest.raises(ValueError, match=message):
         PGSRegressor(search="structured").fit(np.ones((30, 2)), np.arange(30.0), trusted=range(10))
 
 
-@pytest.mark.parametrize("search", [Auto(), Structured()])
-def test_all_rows_in_one_process(search):
+def test_the_curve_of_residuals_is_for_numbers():
+    message = "search: 'residuals' is for numbers; use 'auto', 'free' or 'structured' for classes"
+    with pytest.raises(ValueError, match=message):
+        PGSClassifier("linear", search="residuals").check_params()
+    with pytest.raises(ValueError, match="search: 'residuals' follows the derivatives of one model"):
+        PGSRegressor(Ridge(), search="residuals").check_params()
+    PGSRegressor(search="residuals").check_params()
+    for wrong in (1, "half", -0.1):
+        with pytest.raises(ValueError, match="Residuals: held_out must be a share"):
+            Residuals(held_out=wrong)
+
+
+@pytest.mark.parametrize(("search", "classifies"), [(Auto(), True), (Structured(), True), (Residuals(), False)])
+def test_all_rows_in_one_process(search, classifies):
     with pytest.raises(ValueError, match=rf"search: '{search.name}' keeps all rows in one process.* one of 2 of a"):
-        search.check_learner(Linear(), classifies=True, n_processes=2)
+        search.check_learner(Linear(), classifies=classifies, n_processes=2)
     Free().check_learner(Linear(), classifies=True, n_processes=2)
 
 
@@ -71,7 +84,7 @@ def test_auto_takes_every_learner():
     Auto().check_learner(Wrapped(Ridge()), classifies=False, n_processes=1)
 
 
-@pytest.mark.parametrize("search", [Auto(), Structured()])
+@pytest.mark.parametrize("search", [Auto(), Structured(), Residuals()])
 def test_rows_that_stay_where_they_are_are_for_the_free_search(search):
     source, array = ArrayRows(np.ones((4, 2))), np.ones((4, 2))
     with pytest.raises(ValueError, match=f"search: '{search.name}' takes rows in memory; use search='free'"):
@@ -104,12 +117,12 @@ def test_rows_that_stay_where_they_are_and_a_network(tmp_path):
 
 def test_which_learners_read_rows_in_blocks():
     many, few = 10**6, 100
-    assert Auto().streams(Linear(), many, classifies=False)
-    for learner in (Network(), MODULE, Wrapped(Ridge())):
+    assert Residuals().streams(Linear(), many, classifies=False)
+    for learner in (Network(), MODULE):
+        assert not Residuals().streams(learner, many, classifies=False)
+    assert not Residuals().streams(Linear(), few, classifies=False)
+    for learner in (Linear(), Network(), Wrapped(Ridge())):
         assert not Auto().streams(learner, many, classifies=False)
-    for learner in (Linear(), Network()):
-        assert not Auto().streams(learner, many, classifies=True)
-    assert not Auto().streams(Linear(), few, classifies=False)
     assert Free().streams(Linear(), few, classifies=True)
     assert not Free().streams(Network(), many, classifies=True)
     assert not Structured().streams(Linear(), many, classifies=True)

@@ -17,7 +17,7 @@ from tests.search.samples import digits, of_classes
 @pytest.fixture
 def task():
     X, noisy, _, trusted = digits(120, k=3)
-    return ClassTask.of(of_classes(X, noisy, trusted, np.zeros_like(trusted), learner=Linear(alpha=1e-4)), "log-loss")
+    return ClassTask.of(of_classes(X, noisy, trusted, np.zeros_like(trusted), learner=Linear(alpha=1e-4)))
 
 
 def _evidence(task, Q):

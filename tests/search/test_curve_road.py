@@ -221,7 +221,7 @@ def test_the_comparison_is_a_cross_validation_over_the_trusted_rows(monkeypatch)
     X, y, trusted = X[:360], 7 * y[:360] + 2, (rows >= 120) & (rows % 4 == 0)  # in units of their own; right labels
     drawn, plain = [], safegain.search.curve_road._comparison_folds
     monkeypatch.setattr(safegain.search.curve_road, "_comparison_folds", lambda *a: drawn.extend(plain(*a)) or drawn)
-    fitted = PGSRegressor(Linear(alpha=0.2), random_state=0).fit(X, y, trusted=trusted)
+    fitted = PGSRegressor(Linear(alpha=0.2), search="residuals", random_state=0).fit(X, y, trusted=trusted)
     assert list(fitted.references_) == list(REFERENCES)
     assert fitted.comparison_.columns.tolist() == ["row", "model", "loss"]
     found = fitted.comparison_.pivot(index="row", columns="model", values="loss")
@@ -253,9 +253,11 @@ def test_ones_own_safeness_can_veto():
     odd = np.arange(360) % 10 == 0
     groups = np.where(odd, "odd", "even")
     given = np.where(odd & trusted, y + 7 * 4, y)
-    free = PGSRegressor(reference="raw", random_state=0).fit(X, given, trusted=trusted, groups=groups)
+    free = PGSRegressor(search="residuals", reference="raw", random_state=0).fit(
+        X, given, trusted=trusted, groups=groups
+    )
     assert not free.safeness_.fell_back
-    bound = PGSRegressor(reference="raw", safeness=PerGroup(), random_state=0)
+    bound = PGSRegressor(search="residuals", reference="raw", safeness=PerGroup(), random_state=0)
     bound.fit(X, given, trusted=trusted, groups=groups)
     assert bound.model_ is bound.references_["raw"]
     assert bound.safeness_.status == (
@@ -272,13 +274,13 @@ def test_many_rows_are_read_where_they_are(monkeypatch):
     X, y, _, _ = made_up(d=3)
     rows = np.arange(360)
     X, y, trusted = X[:360], y[:360], (rows >= 120) & (rows % 4 == 0)
-    whole = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
+    whole = PGSRegressor(search="residuals", random_state=0).fit(X, y, trusted=trusted)
     monkeypatch.setattr(safegain.learners.kernel, "MOST_KEPT", 100)
     joined, plain = [], safegain.evidence.residuals.join_rows
     monkeypatch.setattr(
         safegain.evidence.residuals, "join_rows", lambda *a, **k: joined.append(plain(*a, **k)) or joined[-1]
     )
-    found = PGSRegressor(random_state=0).fit(X, y, trusted=trusted)
+    found = PGSRegressor(search="residuals", random_state=0).fit(X, y, trusted=trusted)
     weak = [each.parts[0] for each in joined if isinstance(each, Joined)]
     assert len(weak) == 1 + 2 * 5  # all rows; and for each fold, with either half of the trusted rows
     assert all(np.shares_memory(each.source.X, X) for each in weak)

@@ -79,7 +79,8 @@ def test_a_search_that_falls_back_to_its_reference_reports_the_references_losses
     assert min(each.margin for each in fitted.safeness_.sets) > 0  # the trusted rows taught it, and not the raw model
 
 
-NETWORK, FREE = {"model": Network(5, solver=Descent(n_steps=30))}, {"search": Free(n_outer=2)}
+NETWORK = {"model": Network(5, solver=Descent(n_steps=30)), "search": "residuals"}
+FREE = {"search": Free(n_outer=2)}
 
 
 @pytest.mark.parametrize("settings", [NETWORK, FREE])

@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from safegain.learners.mixture import sharpened
-from safegain.search.jury import MOST_HEARD, WITNESS, Jury
+from safegain.search.class_jury import ClassJury
+from safegain.search.jury import MOST_HEARD, WITNESS
 
 T = np.array([[0.7, 0.3], [0.2, 0.8]])
 
@@ -25,7 +26,7 @@ def labels(y, seed=9):
 
 
 def jury_of(y, n_trusted, **more):
-    return Jury(np.concatenate([np.eye(2)[y[:n_trusted]], T.T[labels(y[n_trusted:])]]), n_trusted, **more)
+    return ClassJury(np.concatenate([np.eye(2)[y[:n_trusted]], T.T[labels(y[n_trusted:])]]), n_trusted, **more)
 
 
 def test_loss_by_hand():
@@ -70,7 +71,7 @@ def test_weak_rows_rank_models_that_few_trusted_rows_cannot():
         for right in (0.85, 0.75):
             top = np.where(random.random(820) < right, y, 1 - y)
             said.append(np.where(np.arange(2) == top[:, None], 0.8, 0.2))
-        whole = Jury(np.concatenate([np.eye(2)[y[:20]], T.T[labels(y[20:], seed)]]), 20)
+        whole = ClassJury(np.concatenate([np.eye(2)[y[:20]], T.T[labels(y[20:], seed)]]), 20)
         for name, jury in (("all", whole), ("alone", whole.alone)):
             picked[name] += jury.loss(said[0]) < jury.loss(said[1])
     assert picked["all"] >= picked["alone"] + 20, picked

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from safegain.learners.mixture import logits_of, sharpened
-from safegain.search.jury import Jury
+from safegain.search.class_jury import ClassJury
 from safegain.search.mixing import LEAST_SHARE, best_shares, mixed
 
 
@@ -19,7 +19,7 @@ def said(right, sure, k=3, seed=0):
 
 def jury(weight=None):
     """All rows are of class 0."""
-    return Jury(np.eye(3)[np.zeros(400, dtype=int)], 400, weight)
+    return ClassJury(np.eye(3)[np.zeros(400, dtype=int)], 400, weight)
 
 
 def loss(P):
@@ -61,7 +61,7 @@ def test_of_two_alike_the_favoured_one_is_taken():
 
 def test_few_rows_do_not_overrule_the_prior_and_many_do():
     good, fair = said(0.9, 0.9, seed=1), said(0.8, 0.8, seed=2)
-    few = Jury(np.eye(3)[np.zeros(10, dtype=int)], 10)
+    few = ClassJury(np.eye(3)[np.zeros(10, dtype=int)], 10)
     assert mixed([good[:10], fair[:10]], few, [1]).members[0] == 1
     assert mixed([good, fair], jury(), [1]).members[0] == 0
 

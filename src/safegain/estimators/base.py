@@ -32,7 +32,7 @@ from safegain.estimators.rows import rows_for, rows_of
 from safegain.learners.base import Learner
 from safegain.learners.wrapped import Wrapped
 from safegain.search.base import Search
-from safegain.search.outcome import Choice, Comparison, Outcome, Standing
+from safegain.search.outcome import Choice, Comparison, Outcome, Standing, Suggestions
 from safegain.search.problem import Problem
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class PGS(Parameters, ABC):
         labels = labels.standardised_without(masks.set_aside)
         parts = parted(
             rows,
-            labels if learner.standardises else labels.in_own_units(),
+            labels if search.standardises else labels.in_own_units(),
             search.masks(masks),
             groups=said.groups,
             weight=said.weight,
@@ -200,6 +200,7 @@ class PGS(Parameters, ABC):
             n_iter=outcome.n_iter,
             leaderboard=outcome.leaderboard,
             clip=self._usual_clip(labels, masks.trusted),
+            suggestions=_of_all_rows(outcome.suggestions, seen.trusted),
         )
 
     def adopt(self, record: Record) -> None:
@@ -214,6 +215,8 @@ class PGS(Parameters, ABC):
         self.comparison_, self.history_, self.n_iter_ = record.comparison, record.history, record.n_iter
         standings = [field.name for field in fields(Standing)]
         self.leaderboard_ = pd.DataFrame(record.leaderboard, columns=standings)
+        if record.labels.classes is None:
+            del self.leaderboard_["mistakes"]
 
     @abstractmethod
     def _labels_of(self, y: Any, ranks: Ranks) -> Labels: ...
@@ -267,6 +270,15 @@ class PGS(Parameters, ABC):
 def room(storage: Storage | None, *shape: int) -> np.ndarray:
     """An array of what is learned of every row."""
     return np.empty(shape) if storage is None else storage.empty(*shape, dtype=torch.float64).numpy()
+
+
+def _of_all_rows(found: Suggestions | None, trusted: np.ndarray) -> Suggestions | None:
+    if found is None:
+        return None
+    whole = {name: np.full(len(trusted), np.nan) for name in vars(found)}
+    for name, each in whole.items():
+        each[~trusted] = getattr(found, name)
+    return Suggestions(**whole)
 
 
 def _comparison_table(comparison: Comparison, labels: Labels, masks: Masks) -> pd.DataFrame:

@@ -104,4 +104,4 @@ class PGSClassifier(ClassifierMixin, PGS):
         return distribution, classes[likeliest]
 
     def _alternatives(self) -> Alternatives:
-        return other_classes(self.record_.labels, self.label_distribution_)
+        return other_classes(self.record_.labels, self.label_distribution_, self.sample_weight_)

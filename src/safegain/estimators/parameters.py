@@ -33,9 +33,17 @@ LEARNERS = {  # found in modules of the names on the right; one is imported when
     "boosting": ("boosting", "Boosting"),
     "kernel": ("kernel_machine", "KernelMachine"),
     "deep": ("deep_network", "DeepNetwork"),
+    "huber": ("huber", "Huber"),
 }
-FAMILIES = ("forest", "kernel", "boosting", "deep", "network", "linear")  # where they are equal, the first is taken
-SEARCHES = {"auto": "Auto", "free": "Free", "structured": "Structured"}  # found in modules of their names
+# Where they are equal, the first is taken.
+CLASS_FAMILIES = ("forest", "kernel", "boosting", "deep", "network", "linear")
+NUMBER_FAMILIES = ("boosting", "forest", "kernel", "deep", "huber", "linear")
+SEARCHES = {  # found in modules of their names
+    "auto": "Auto",
+    "free": "Free",
+    "structured": "Structured",
+    "residuals": "Residuals",
+}
 _OBJECTS = ("model", "search", "safeness", "certificate")  # arguments that hold settings
 
 
@@ -126,7 +134,7 @@ owns("the estimators, PGSClassifier and PGSRegressor", Parameters().get_params(d
 def learner_of(model: Any, *, classifies: bool, search: Search) -> Learner:
     """A name, a learner, a module, an estimator, or a list of these.
 
-    "auto" is linear for numbers; for classes all that have a name where the search holds a contest, and else a network.
+    "auto" is one of each family where the search holds a contest; else a network for classes, and linear for numbers.
     """
     learner: Learner
     if isinstance(model, list | tuple):
@@ -136,16 +144,17 @@ def learner_of(model: Any, *, classifies: bool, search: Search) -> Learner:
         learner.check_task(classifies=classifies)
         return learner
     if isinstance(model, str):
-        if model == "auto" and classifies and search.contests:
-            return Several([named_learner(name) for name in FAMILIES], only_fitting=True)
+        if model == "auto" and search.contests:
+            families = CLASS_FAMILIES if classifies else NUMBER_FAMILIES
+            return Several([named_learner(name) for name in families], only_fitting=True)
         name = ("network" if classifies else "linear") if model == "auto" else model
         if name not in LEARNERS:
             raise ValueError(
                 f"model: {model!r} is not known; give one of auto, {', '.join(LEARNERS)}, a learner such as "
                 "Network(n_hidden=50), a torch.nn.Module, a scikit-learn estimator, or a list of these"
             )
-        return named_learner(name)
-    if isinstance(model, Learner):
+        learner = named_learner(name)
+    elif isinstance(model, Learner):
         learner = model
     elif isinstance(model, torch.nn.Module):
         learner = Module(model)

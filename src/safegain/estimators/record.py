@@ -9,7 +9,7 @@ import pandas as pd
 
 from safegain.data.labels import Labels
 from safegain.search.contest import SafenessReport
-from safegain.search.outcome import Standing
+from safegain.search.outcome import Standing, Suggestions
 
 if TYPE_CHECKING:
     from safegain.certificates.certificate import Certificate
@@ -37,6 +37,7 @@ class Record:
     n_iter: int
     leaderboard: Sequence[Standing]  # how the candidates of a contest fared, best first
     clip: float | None  # the largest error that counts in a certificate of numbers
+    suggestions: Suggestions | None = None  # of numbers; NaN for trusted rows and rows without a label
 
     @property
     def given(self) -> np.ndarray:

@@ -11,7 +11,7 @@ from safegain.data.splits import everywhere
 from safegain.data.storage import Storage
 from safegain.estimators.base import PGS, room
 from safegain.estimators.docs import PARAMETERS
-from safegain.estimators.issues import Alternatives, shifted_numbers
+from safegain.estimators.issues import Alternatives, other_numbers
 from safegain.estimators.record import Record
 from safegain.search.outcome import Choice
 
@@ -69,4 +69,4 @@ class PGSRegressor(RegressorMixin, PGS):
         return shift, corrected
 
     def _alternatives(self) -> Alternatives:
-        return shifted_numbers(self.record_.labels, self.label_shift_, self.corrected_labels_)
+        return other_numbers(self.record_, slice(None))

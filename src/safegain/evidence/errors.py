@@ -84,12 +84,17 @@ def fit_errors(
     unit: np.ndarray,
     trusted: np.ndarray,
     random: np.random.RandomState,
+    known: np.ndarray | None = None,
 ) -> Errors:
-    """`unit` is how large good errors are, up to a factor; `trusted` rows are a random sample  # (n,) each"""
+    """`unit` is how large good errors are, up to a factor; `trusted` rows are a random sample  # (n,) each
+
+    `known` says of weak rows whether their label is good: 1, 0, or NaN where nobody knows.
+    """
     weak, residual = ~trusted, np.abs(y - predicted) / unit
     scale = 1.48 * float(np.median(residual[trusted] if trusted.sum() >= 10 else residual)) + 1e-12
     size = float(np.quantile(residual[weak], 0.9) * np.median(unit)) + 2 * scale * float(np.median(unit))
-    rows, swapped = _Rows(y, predicted, unit, trusted), Swapped.among(y, random)
+    known = np.full(len(y), np.nan) if known is None else known
+    rows, swapped = _Rows(y, predicted, unit, trusted, known), Swapped.among(y, random)
     tried = []
     for sign in (1, -1):  # errors that go both ways are a spread
         kinds = (Spread(size), Spread(10 * size), OneSided(sign, size), *(Factor(by) for by in UNITS), swapped)
@@ -122,6 +127,7 @@ class _Rows:
     predicted: np.ndarray
     unit: np.ndarray
     trusted: np.ndarray
+    known: np.ndarray  # 1 or 0 where a weak label is known to be good, or bad; else NaN
 
     def most_likely(self, found: Errors, steps: int) -> tuple[Errors, float]:
         """By EM; and the logarithm of the likelihood, of trusted rows by their good errors alone."""
@@ -134,6 +140,7 @@ class _Rows:
             good = log_whole + log_parts[0] - np.log(found.shares[0])
             likelihood = float(np.where(weak, log_whole, good).sum())
             parts[1:, self.trusted], parts[0, self.trusted] = 0, 1
+            self._tell(parts)
             heard = parts[0] * (found.df + 1) / (found.df + np.square(residual / found.scale))
             scale = float(np.sqrt((heard * np.square(residual)).sum() / parts[0].sum())) + 1e-12
             df = _best_tail(residual, scale, parts[0])
@@ -142,6 +149,15 @@ class _Rows:
             if likelihood - before < SETTLED * len(self.y) / 100:
                 break
         return found, likelihood
+
+    def _tell(self, parts: np.ndarray) -> None:
+        """What is known of weak labels takes the place of what is found, where a kind is left that explains it."""
+        right, wrong = self.known == 1, self.known == 0
+        parts[1:, right], parts[0, right] = 0, 1
+        whole = parts[1:].sum(axis=0)
+        wrong &= whole > 0
+        parts[0, wrong] = 0
+        parts[1:, wrong] /= whole[wrong]
 
     def with_tails(self, found: Errors, random: np.random.RandomState) -> Errors:
         """With what trusted rows say of good errors that look bad."""

@@ -11,16 +11,20 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import scipy.sparse
 import torch
 
 from safegain.data.checkpoint import Tensors
+from safegain.data.inputs import Rows
 from safegain.evidence.error_kinds import log_t
 from safegain.evidence.errors import Errors, fit_errors
-from safegain.evidence.number_heads import ForestNumbers, NumberHead, number_heads
+from safegain.evidence.number_heads import ForestNumbers, NumberHead, head_of_many, number_heads
 from safegain.evidence.stacking import stack
 from safegain.learners.forest import Forest
 
 ROUNDS = 2
+MANY = 50_000  # targets above which boosting is the head, and the only round its first
+MOST_FITTED = 20_000  # weak rows whose errors are told apart by likelihood
 TRUST = 3.0  # what a trusted row weighs among the targets
 WILD = 3.0  # ranges of nine tenths of the labels, beyond which one is cut off
 POWERS = (0.0, 0.5, 1.0)  # of the local errors, of which the likeliest is taken
@@ -33,10 +37,15 @@ class NumberEvidence:
     """Of all rows  # (n,) each"""
 
     predicted: np.ndarray
-    good: np.ndarray  # the probability that a label is; of trusted rows one, of rows without a label zero
+    good: np.ndarray  # the probability that a label is, targets or not; of trusted rows one, without a label zero
     suggested: np.ndarray  # what the number should be, if the label is bad
     low: np.ndarray  # where it then lies with a probability of nine tenths
     high: np.ndarray
+
+    @property
+    def if_bad(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What a number should be, and between which two it lies."""
+        return self.suggested, self.low, self.high
 
     @property
     def tensors(self) -> Tensors:
@@ -48,28 +57,55 @@ class NumberEvidence:
 
 
 def find_number_evidence(
-    X: np.ndarray,
+    X: Rows,
     y: np.ndarray,
     targets: np.ndarray,
     trusted: np.ndarray,
     sample: np.ndarray,
     random: np.random.RandomState,
+    before: np.ndarray | None = None,
 ) -> NumberEvidence:
-    """`targets` are the rows whose labels are learned from, `trusted` and `sample` those of them that are right."""
-    X = X.reshape(len(X), -1)
-    heads = number_heads(X, random)
-    given, first = np.where(targets, y, 0.0), np.where(trusted, TRUST, 1.0) * targets
+    """`targets` are the rows whose labels are learned from, `trusted` and `sample` those of them that are right.
+
+    `before` are labels of trusted rows before they were checked, NaN where that is not known.
+    """
+    X = X if scipy.sparse.issparse(X) else X.reshape(len(X), -1)
+    labelled, many = ~np.isnan(y), int(targets.sum()) > MANY
+    given, first = np.where(labelled, y, 0.0), np.where(trusted, TRUST, 1.0) * targets
     known, good = _cut(given, targets), np.ones(len(y))
+    heads = [head_of_many(X, random)] if many else number_heads(X, random)
     said: list[np.ndarray] = []
-    for _ in range(ROUNDS):
+    for _ in range(1 if many else ROUNDS):
         weight = np.where(trusted, first, first * good)
         F = np.stack([*_all_said(heads, known, weight), *said])
         predicted = stack(F[:, targets], known[targets], weight[targets]) @ F
         said = [predicted]  # what one round has found, the next may keep
-        unit = _unit(X, given - predicted, targets, sample, random)
-        errors = fit_errors(given[targets], predicted[targets], unit[targets], sample[targets], random)
-        good = np.where(trusted, 1.0, errors.good(errors.labels(given, predicted, unit)) * targets)
+        unit = np.ones(len(y)) if many else _unit(X, given - predicted, targets, sample, random)
+        errors = _errors(given, predicted, unit, targets, sample, before, random)
+        good = np.where(trusted, 1.0, errors.good(errors.labels(given, predicted, unit)) * labelled)
     return _found(errors, given, predicted, unit, good)
+
+
+def _errors(
+    given: np.ndarray,
+    predicted: np.ndarray,
+    unit: np.ndarray,
+    targets: np.ndarray,
+    sample: np.ndarray,
+    before: np.ndarray | None,
+    random: np.random.RandomState,
+) -> Errors:
+    """From some of the targets; a row of the sample is there once more with its label before it was checked."""
+    weak = random.permutation(np.flatnonzero(targets & ~sample))[:MOST_FITTED]
+    right = np.flatnonzero(targets & sample)
+    checked = right[:0] if before is None else right[~np.isnan(before[right])]
+    rows = np.concatenate([weak, right, checked])
+    y, good = given[rows], np.full(len(rows), np.nan)
+    if before is not None:
+        y[len(weak) + len(right) :] = before[checked]
+        good[len(weak) + len(right) :] = before[checked] == given[checked]
+    trusted = np.isin(np.arange(len(rows)), len(weak) + np.arange(len(right)))
+    return fit_errors(y, predicted[rows], unit[rows], trusted, random, good)
 
 
 def _found(
@@ -91,9 +127,11 @@ def _cut(y: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def _unit(
-    X: np.ndarray, residual: np.ndarray, targets: np.ndarray, sample: np.ndarray, random: np.random.RandomState
+    X: Rows, residual: np.ndarray, targets: np.ndarray, sample: np.ndarray, random: np.random.RandomState
 ) -> np.ndarray:
     """How large errors are hereabouts, up to a factor: a power of what a forest says of their logarithm."""
+    if scipy.sparse.issparse(X):
+        return np.ones(len(residual))
     size = np.abs(residual)
     middle = float(np.median(size[targets])) + 1e-12
     size = np.log(np.clip(size, LEAST_UNIT * middle, None))

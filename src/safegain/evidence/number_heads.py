@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse
 import torch
 
-from safegain.data.inputs import fit_inputs
+from safegain.data.inputs import Rows, fit_inputs
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import Kernel, KernelRidge, KernelRidgeInBlocks, Ridge, many_rows, n_landmarks
@@ -35,9 +36,10 @@ class NumberHead(ABC):
 class KernelNumbers(NumberHead):
     """Every width, each with every penalty."""
 
-    def __init__(self, X: np.ndarray, random: np.random.RandomState) -> None:
-        self.rows = fit_inputs(X, model="network", scaling="auto").rows(X).float()
-        self.order = random.permutation(len(X))
+    def __init__(self, X: Rows, random: np.random.RandomState) -> None:
+        sparse = scipy.sparse.issparse(X)
+        self.rows = X if sparse else fit_inputs(X, model="network", scaling="auto").rows(X).float()
+        self.order = random.permutation(X.shape[0])
 
     def predicted(self, y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
         targets = self.order[weight[self.order] > 0]
@@ -67,13 +69,15 @@ class ForestNumbers(NumberHead):
 class FoldedNumbers(NumberHead):
     """A learner that predicts each fold of the rows by what the others have taught."""
 
-    def __init__(self, X: np.ndarray, learner: Boosting | Linear, random: np.random.RandomState) -> None:
+    def __init__(
+        self, X: Rows, learner: Boosting | Linear, random: np.random.RandomState, n_folds: int = N_FOLDS
+    ) -> None:
         self.X, self.learner, self.seed = X, learner, random.randint(2**31)
-        self.fold = random.permutation(len(X)) % N_FOLDS
+        self.n_folds, self.fold = n_folds, random.permutation(X.shape[0]) % n_folds
 
     def predicted(self, y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
         found = np.empty(len(y))
-        for number in range(N_FOLDS):
+        for number in range(self.n_folds):
             out = self.fold == number
             rows = np.flatnonzero(~out & (weight > 0))
             model = self.learner.train(self.X[rows], Target(y[rows], None, weight[rows]), self.seed)
@@ -81,7 +85,9 @@ class FoldedNumbers(NumberHead):
         yield found
 
 
-def number_heads(X: np.ndarray, random: np.random.RandomState) -> list[NumberHead]:
+def number_heads(X: Rows, random: np.random.RandomState) -> list[NumberHead]:
+    if scipy.sparse.issparse(X):
+        return [KernelNumbers(X, random), FoldedNumbers(X, Linear(alpha=1e-3), random)]
     steps = Boosting(max_iter=STEPS, learning_rate=0.2)
     return [
         KernelNumbers(X, random),
@@ -91,3 +97,9 @@ def number_heads(X: np.ndarray, random: np.random.RandomState) -> list[NumberHea
         FoldedNumbers(X, steps, random),
         FoldedNumbers(X, Linear(alpha=1e-3), random),
     ]
+
+
+def head_of_many(X: Rows, random: np.random.RandomState) -> NumberHead:
+    """Each half of the rows is predicted by what the other has taught; sparse rows by a linear model."""
+    learner = Linear(alpha=1e-3) if scipy.sparse.issparse(X) else Boosting(max_iter=STEPS, learning_rate=0.2)
+    return FoldedNumbers(X, learner, random, n_folds=2)

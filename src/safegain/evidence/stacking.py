@@ -26,15 +26,18 @@ def stack(F: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return a
 
 
-def weighted_stack(F: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """argmin over a on the simplex of  sum_i w_i (y_i - sum_h a_h f_hi)^2
+def weighted_stack(
+    F: np.ndarray, y: np.ndarray, weight: np.ndarray, towards: np.ndarray | None = None, pull: float = 0.0
+) -> np.ndarray:
+    """argmin over a on the simplex of  sum_i w_i (y_i - sum_h a_h f_hi)^2 + pull |a - towards|^2
 
     The products of all rows are enough for it: a row of its own, with a large weight, makes the sum one.
     """
     centred = F - y  # with a sum of one, the error is a @ centred
     gram = (centred * weight) @ centred.T
-    scale = np.trace(gram) / len(F) + 1e-300
-    gram /= scale
-    root = np.linalg.cholesky(gram + 1e-10 * np.eye(len(F))).T
-    a, _ = nnls(np.vstack([root, np.sqrt(ANCHOR) * np.ones(len(F))]), np.r_[np.zeros(len(F)), np.sqrt(ANCHOR)])
+    scale, one = np.trace(gram) / len(F) + 1e-300, np.eye(len(F))
+    root = np.linalg.cholesky(gram / scale + 1e-10 * one).T
+    drawn, anchor = np.sqrt(pull / scale), np.sqrt(ANCHOR)
+    target = np.zeros(len(F)) if towards is None else drawn * towards
+    a, _ = nnls(np.vstack([root, drawn * one, np.full(len(F), anchor)]), np.r_[np.zeros(len(F)), target, anchor])
     return a / a.sum()

@@ -45,14 +45,14 @@ def claims_of(text: str) -> Any:
 
 
 def search_from_text(text: str) -> Any:
-    from safegain import Auto, Free, Structured
+    from safegain import Auto, Free, Residuals, Structured
 
     items = _items(text, "search", first="name")
     for name in items.keys() & NOT_IN_TEXT.keys():
         raise ValueError(f"search: {name} {NOT_IN_TEXT[name]}")
     if "engine" in items:
         items["engine"] = engine_of(items["engine"])
-    return _named("search", {"auto": Auto, "free": Free, "structured": Structured}, items)
+    return _named("search", {"auto": Auto, "free": Free, "structured": Structured, "residuals": Residuals}, items)
 
 
 def model_of(text: str | list[str]) -> Any:

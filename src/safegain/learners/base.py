@@ -28,7 +28,6 @@ class Learner(Settings, ABC):
     takes_arrays: ClassVar[bool] = False  # rows of more than one dimension
     takes_anything: ClassVar[bool] = False  # rows as the user has them, frames and texts included
     takes_gaps: ClassVar[bool] = False  # NaN in rows of numbers
-    standardises: ClassVar[bool] = True  # numbers are brought to mean 0 and standard deviation 1 for it
     gives_probabilities: bool = True  # of a classifier
     takes_weight: bool = True  # row weights, in training
     scales: ClassVar[bool] = False  # gains from a million rows, in a time that people wait
@@ -66,7 +65,7 @@ class Learner(Settings, ABC):
         """With the settings that training on these rows would choose: much the same rows need not choose again."""
         return self
 
-    def variants(self, labels: str, n: int) -> "tuple[Learner, ...]":
+    def variants(self, labels: str, n: int, *, classifies: bool) -> "tuple[Learner, ...]":
         """The learners to try on n labels of that kind: with noise in them some settings stand where others do not."""
         return (self,)
 
@@ -84,8 +83,6 @@ class Trained(Protocol):
 
 class Family(Learner):
     """A learner that is trained on a target, dense rows of numbers and a seed, and gives a `TrainedFamily`."""
-
-    standardises: ClassVar[bool] = False
 
     def check_task(self, *, classifies: bool) -> None:
         return

@@ -84,9 +84,11 @@ class Boosting(Family):
         most, patience = ((each + 1) // 2 for each in (self.max_iter, self.patience))
         return replace(self, learning_rate=2 * self.learning_rate, max_iter=most, patience=patience)
 
-    def variants(self, labels: str, n: int) -> tuple[Learner, ...]:
+    def variants(self, labels: str, n: int, *, classifies: bool) -> tuple[Learner, ...]:
         if self.min_samples_leaf is not None or labels in ("trusted", "corrected"):
             return (self,)
+        if not classifies:
+            return (self, replace(self, loss="absolute"))
         nodes = min(self.max_leaf_nodes, NOISY_NODES) if n <= NOISY_ROWS else self.max_leaf_nodes
         return (replace(self, min_samples_leaf=NOISY_LEAF, max_leaf_nodes=nodes),)
 

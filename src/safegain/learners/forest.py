@@ -74,7 +74,7 @@ class Forest(Family):
     def draft(self) -> Learner:
         return replace(self, n_trees=(self.n_trees + 1) // 2)
 
-    def variants(self, labels: str, n: int) -> tuple[Learner, ...]:
+    def variants(self, labels: str, n: int, *, classifies: bool) -> tuple[Learner, ...]:
         if self.min_samples_leaf is not None:
             return (self,)
         leaves = (1, 3) if labels in ("trusted", "corrected") else (5, 10)

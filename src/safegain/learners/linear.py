@@ -21,7 +21,7 @@ class Linear(Differentiable):
 
     Parameters
     ----------
-    alpha : L2 penalty alpha/2 |theta|^2, on weights and not on intercepts. None is 1e-4; a contest of classes then
+    alpha : L2 penalty alpha/2 |theta|^2, on weights and not on intercepts. None is 1e-4; a contest then
         tries larger ones too, which stand noisy labels and few rows
     solver : "auto", "closed-form" (numbers), "newton", a descent by name ("gd", "momentum", "rmsprop", "adam"), or
         an object: ClosedForm(), Newton(tol=...), Descent(Adam(0.01), n_steps=...). "auto" is "closed-form" for numbers
@@ -43,7 +43,7 @@ class Linear(Differentiable):
         check(self, "scaling", f"be one of {', '.join(SCALINGS)}", self.scaling in SCALINGS)
         check(self, "solver", f"be a solver or one of {', '.join(SOLVERS)}", is_solver(self.solver))
 
-    def variants(self, labels: str, n: int) -> tuple[Learner, ...]:
+    def variants(self, labels: str, n: int, *, classifies: bool) -> tuple[Learner, ...]:
         if self.alpha is not None:
             return (self,)
         alphas = {"trusted": (1e-2, 1e-1), "corrected": (1e-3,)}.get(labels, (1e-3, 1e-1))

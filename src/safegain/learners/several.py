@@ -49,8 +49,6 @@ class Several(Learner):
         return all(each.takes_weight for each in self.learners)
 
     def check_task(self, *, classifies: bool) -> None:
-        if not classifies:
-            raise ValueError("model: a list of models is for classes; PGSRegressor takes one model")
         for each in self.learners:
             each.check_task(classifies=classifies)
 
@@ -66,8 +64,9 @@ class Several(Learner):
         for each in self.learners:
             each.check_contest()
 
-    def variants(self, labels: str, n: int) -> tuple[Learner, ...]:
-        return tuple(variant for each in self.learners for variant in each.variants(labels, n))
+    def variants(self, labels: str, n: int, *, classifies: bool) -> tuple[Learner, ...]:
+        found = (each.variants(labels, n, classifies=classifies) for each in self.learners)
+        return tuple(variant for some in found for variant in some)
 
     def train(self, X: Any, target: Target, seed: int) -> Trained:
         """The first: where nothing can be compared, it stands for all."""

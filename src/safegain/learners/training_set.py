@@ -31,15 +31,3 @@ def from_distributions(rows: np.ndarray, Q: np.ndarray, classes: np.ndarray, *, 
     share *= (1 / share.sum(axis=1))[:, None]
     row, place = np.nonzero(share)
     return TrainingSet(rows[row], classes[likely[row, place]], share[row, place])
-
-
-def from_numbers(
-    rows: np.ndarray, labels: np.ndarray, weight: np.ndarray, trusted: np.ndarray, *, weighted: bool
-) -> TrainingSet:
-    """`labels`, `weight` and `trusted` are those of all rows  # (n,)"""
-    if weighted:
-        rows = rows[weight[rows] > 0]
-        return TrainingSet(rows, labels[rows], weight[rows])
-    level = weight[~trusted].max()  # of a weak row that nothing speaks against
-    rows = rows[trusted[rows] | (weight[rows] >= MORE_LIKELY_THAN_NOT * level)]
-    return TrainingSet(rows, labels[rows])

@@ -35,7 +35,6 @@ class Wrapped(Learner):
     features: Any = None
 
     takes_anything: ClassVar[bool] = True
-    standardises: ClassVar[bool] = False
     shares_threads: ClassVar[bool] = False  # nobody knows what it does
 
     def __post_init__(self) -> None:
@@ -67,7 +66,8 @@ class Wrapped(Learner):
         """`seed` is of no use: `seeded` has given one to every part that takes it."""
         rows = np.arange(len(target))
         if target.classes is None:
-            part = TrainingSet(rows, target.values)
+            heard = rows if self.takes_weight else np.flatnonzero(target.weights > 0)
+            part = TrainingSet(heard, target.values[heard])
         else:
             Q = target.values.astype(np.float64)
             weighted = self.takes_weight and bool((Q.max(axis=1) < 1).any())

@@ -23,6 +23,7 @@ LEARNERS = {
     "DeepNetwork": "deep network",
     "Network": "network",
     "Linear": "linear model",
+    "Huber": "linear model that stands large errors",
 }
 OF_THE_USER = {"Wrapped": "estimator=", "Module": "module="}
 COUNTS = {  # settings that are whole numbers, and what they count
@@ -35,7 +36,11 @@ COUNTS = {  # settings that are whole numbers, and what they count
     "n_layers": ("", "layer"),
     "n_epochs": ("", "epoch"),
 }
-OTHERS = {"random_splits=False": "best splits", "bootstrap=True": "rows drawn with replacement"}
+OTHERS = {
+    "random_splits=False": "best splits",
+    "bootstrap=True": "rows drawn with replacement",
+    "loss='absolute'": "absolute errors",
+}
 _CALL = re.compile(r"(\w{1,80})\((.*)\)", re.DOTALL)
 _BETWEEN = re.compile(r", (?=\w{1,80}=)")
 
@@ -46,7 +51,7 @@ class Line:
     settings: str
     trained_on: str
     loss: str
-    mistakes: int
+    mistakes: int | None  # None: numbers
     share: str  # of the mixture; empty: no part of it
     seconds: str
     is_reference: bool

@@ -48,6 +48,8 @@ MAY_LABELS: Columns = {
     "effect": kinds.is_float64,
     "disagrees": kinds.is_boolean,
     "digest": kinds.is_uint64,
+    "low": kinds.is_float64,
+    "high": kinds.is_float64,
 }
 LEARNED: Columns = {"distribution": _distribution, "shift": kinds.is_float64}  # one of them, for `load`
 EXAMPLES: Columns = {"row": kinds.is_int64, "values": _text, "picture": _picture}

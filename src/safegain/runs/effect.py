@@ -52,14 +52,15 @@ def of_rows(record: Record, rows: Any) -> pd.DataFrame:
         return _without_steps(record, rows)
     # Rows set aside for a certificate have no say in which labels are looked at next.
     heard = record.trusted & ~record.set_aside
-    steering = trusted_steering(model, rows, labels.numbers, heard, labels.ranks)
+    numbers = labels.numbers if labels.classes is not None else (labels.given - model.y_mean) / model.y_scale
+    steering = trusted_steering(model, rows, numbers, heard, labels.ranks)
     effect, disagrees, first = np.zeros(len(labels)), np.zeros(len(labels), bool), 0
     expected = None if labels.classes is not None else np.empty(len(labels))
     for block in row_blocks(rows, _most(model, rows)):
         here = slice(first, first := first + block.shape[0])
         z, zdot = model.model.tangent(model.theta, model.inputs.rows(block), steering.gradient)
         z, zdot = z.double(), zdot.double()
-        effect[here] = _effect(record, here, z, zdot, steering).numpy()
+        effect[here] = _effect(record, model, here, z, zdot, steering).numpy()
         if expected is not None:
             expected[here] = z[:, 0].numpy() * model.y_scale + model.y_mean
         if model is not reference:
@@ -114,13 +115,13 @@ def trusted_steering(
     return Steering(total, float(ranks.sum(squares)[0] / n) ** 0.5)
 
 
-def _effect(record: Record, here: slice, z: Tensor, zdot: Tensor, steering: Steering) -> Tensor:
+def _effect(record: Record, model: TrainedModel, here: slice, z: Tensor, zdot: Tensor, steering: Steering) -> Tensor:
     labels, w = record.labels, torch.from_numpy(record.weight[here])
     if labels.classes is not None:
         return effect_on_classes(torch.softmax(z, dim=1), zdot, w, torch.from_numpy(record.moved[here]))
-    target = torch.from_numpy((record.corrected[here] - labels.mean) / labels.scale)
+    target = torch.from_numpy((record.corrected[here] - model.y_mean) / model.y_scale)
     standardised = effect_on_numbers(z[:, 0], zdot[:, 0], w, target, steering.deviation)
-    return standardised * labels.scale**2
+    return standardised * model.y_scale**2
 
 
 def effect_on_classes(p: Tensor, zdot: Tensor, w: Tensor, q: Tensor) -> Tensor:

@@ -204,6 +204,8 @@ class Architecture(Struct, frozen=True, kw_only=True):
     gain: Annotated[Positive | None, told("of a network's hidden units")] = None
     name: Annotated[str | None, told("of a module")] = None
     parameters: Annotated[dict[str, list[Whole]] | None, told("of a module: name -> shape")] = None
+    mean: Annotated[float | None, told("of numbers, to be added to outputs; absent: that of all labels")] = None
+    unit: Annotated[Positive | None, told("of numbers, that outputs are in; absent: that of all labels")] = None
 
 
 class StoredModel(Struct, frozen=True, kw_only=True):
@@ -233,7 +235,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     learner: Annotated[str, told("with its settings")]
     trained_on: Annotated[str, told("the labels: raw, raw+trusted, trusted or corrected")]
     loss: Annotated[float, told("on trusted rows that it had not seen")]
-    mistakes: Whole
+    mistakes: Annotated[Whole | None, told("absent for numbers")] = None
     share: Annotated[float, told("of the mixture that won")]
     seconds: float
 

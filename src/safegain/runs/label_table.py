@@ -11,13 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from safegain.estimators.issues import Alternatives, other_classes, shifted_numbers, suspicions
+from safegain.estimators.issues import Alternatives, other_classes, other_numbers, suspicions
 from safegain.estimators.record import Record
 from safegain.runs import columns
 from safegain.runs.folder import RunError, label_files, opened_parquet
+from safegain.search.outcome import Suggestions
 
 GROUP_ROWS = 2**17
 REPEATED = ["given", "corrected", "suggested", "group"]  # columns with few different values
+INTERVAL = ("low", "high")  # columns of numbers: where the right one lies if the label is wrong
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Learned:
     sample: np.ndarray
     held_out: np.ndarray
     set_aside: np.ndarray
+    suggestions: Suggestions | None = None
 
 
 def class_values(classes: np.ndarray) -> pa.Array:
@@ -88,15 +91,23 @@ def read_labels(folder: Path, classes: np.ndarray | None, n: int) -> Learned:
     found: list[dict[str, np.ndarray]] = []
     files = label_files(folder)
     for path in files:
-        with opened_parquet(path, must, {"sample": columns.MAY_LABELS["sample"]}) as file:
-            names = [*must, *(["sample"] if "sample" in file.schema_arrow.names else [])]
+        may = {name: columns.MAY_LABELS[name] for name in ("sample", *INTERVAL)}
+        with opened_parquet(path, must, may) as file:
+            known = file.schema_arrow.names
+            names = [*must, *(name for name in may if name in known)]
+            if classes is None and INTERVAL[0] in known:
+                names += ["suspicion", "suggested"]
             for number in range(file.num_row_groups):
                 found.append(_group(file.read_row_group(number, columns=names), path, classes, moved))
     if sum(len(part["weight"]) for part in found) != n:
         raise RunError(f"{files[0]}: has other rows than the {n} of run.json; fit again")
     whole = {name: np.concatenate([part.pop(name) for part in found]) for name in list(found[0])}
-    given = whole.pop("given")
-    return Learned(codes=None if classes is None else given, given=given if classes is None else None, **whole)
+    given, suggestions = whole.pop("given"), None
+    if INTERVAL[0] in whole:
+        suspicion, *if_wrong = (whole.pop(name) for name in ("suspicion", "suggested", *INTERVAL))
+        suggestions = Suggestions(np.where(np.isnan(given) | whole["trusted"], np.nan, suspicion), *if_wrong)
+    codes, numbers = (None, given) if classes is None else (given, None)
+    return Learned(codes, numbers, suggestions=suggestions, **whole)
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -108,10 +119,10 @@ def _looked_into(record: Record, here: slice) -> tuple[np.ndarray, Alternatives]
     """As `label_issues` does, for some of the rows."""
     labels = record.labels[here]
     if labels.classes is None:
-        other = shifted_numbers(labels, record.moved[here], record.corrected[here])
+        other = other_numbers(record, here)
     else:
-        other = other_classes(labels, record.moved[here])
-    return suspicions(labels, record.trusted[here], record.weight[here], other), other
+        other = other_classes(labels, record.moved[here], record.weight[here])
+    return suspicions(labels, record.trusted[here], other), other
 
 
 def _parts(record: Record, facts: pd.DataFrame, first_row: int, ids: Any, groups: Any) -> Iterator[pa.Table]:
@@ -139,6 +150,9 @@ def _parts(record: Record, facts: pd.DataFrame, first_row: int, ids: Any, groups
         rows["suggested"] = named(suggested, suspicion == 0)
         rows["confidence"], rows["weight"] = facts["confidence"].to_numpy()[here], record.weight[here]
         rows["suspicion"] = suspicion
+        if other.interval is not None:
+            for name, ends in zip(INTERVAL, other.interval, strict=True):
+                rows[name] = pa.array(ends, mask=suspicion == 0)
         for name in ("trusted", "sample", "held_out", "set_aside"):
             rows[name] = getattr(record, name)[here]
         if groups is not None:
@@ -176,7 +190,16 @@ def _group(part: pa.Table, path: Path, classes: np.ndarray | None, moved: str) -
     if classes is None:
         if not all(pa.types.is_float64(part.schema.field(name).type) for name in ("given", "corrected")):
             raise bad("given or corrected")
-        return arrays | {"given": part.column("given").to_numpy(), "corrected": flat("corrected"), "moved": flat(moved)}
+        found = {name: part.column(name).to_numpy() for name in INTERVAL if name in part.schema.names}
+        if found:
+            found |= {"suspicion": flat("suspicion"), "suggested": part.column("suggested").to_numpy()}
+        return {
+            **arrays,
+            **found,
+            "given": part.column("given").to_numpy(),
+            "corrected": flat("corrected"),
+            "moved": flat(moved),
+        }
     values = class_values(classes)
     for name, may_miss in (("given", True), ("corrected", False)):
         column = part.column(name)

@@ -103,6 +103,7 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
         n_iter=fitted.n_iter,
         leaderboard=[Standing(**msgspec.to_builtins(each)) for each in fitted.leaderboard],
         clip=fitted.clip,
+        suggestions=learned.suggestions,
     )
     estimator = ESTIMATORS[task](**parameters)
     estimator.check_params()

@@ -36,6 +36,8 @@ def models_to_state(model: TrainedModel, references: Mapping[str, TrainedModel])
         scaled=inputs.mean is not None,
         handed_back=handed,
         references=list(references),
+        mean=None if model.classes is not None else model.y_mean,
+        unit=None if model.classes is not None else model.y_scale,
     )
     return made, arrays | buffers
 
@@ -62,10 +64,8 @@ def models_from_state(
     if any(theta.shape != (model.n_parameters,) or theta.dtype != model.decayed.dtype for theta in thetas.values()):
         raise ValueError(f"a model of {model.n_parameters} numbers has a theta of another size or type")
     inputs = Inputs(facts.linear, dtype, *_scaling(facts, arrays))
-    trained = {
-        name: TrainedModel(inputs, model, theta, labels.classes, labels.mean, labels.scale)
-        for name, theta in thetas.items()
-    }
+    units = (labels.mean, labels.scale) if facts.mean is None or facts.unit is None else (facts.mean, facts.unit)
+    trained = {name: TrainedModel(inputs, model, theta, labels.classes, *units) for name, theta in thetas.items()}
     return trained[facts.handed_back], {name: trained[name] for name in facts.references}
 
 

@@ -25,6 +25,7 @@ from safegain.data.settings import Settings
 from safegain.learners.boosting import Boosting
 from safegain.learners.deep_network import DeepNetwork
 from safegain.learners.forest import Forest
+from safegain.learners.huber import Huber
 from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.linear import Linear
 from safegain.learners.network import Network
@@ -33,6 +34,7 @@ from safegain.learners.several import Several
 from safegain.search.auto import Auto
 from safegain.search.contest import SafenessReport, SetMargin
 from safegain.search.free import Free
+from safegain.search.residuals import Residuals
 from safegain.search.structured import Structured
 
 LISTED: dict[str, Any] = {
@@ -41,8 +43,8 @@ LISTED: dict[str, Any] = {
         *(AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView),
         *(Cholesky, ConjugateGradient, Neumann, Unrolled),
         *(ClosedForm, Newton, Descent, GradientDescent, Momentum, RMSProp, Adam),
-        *(Auto, Free, Structured, Network, Linear, Recipe, Claims),
-        *(Forest, Boosting, KernelMachine, DeepNetwork, Several),
+        *(Auto, Free, Structured, Residuals, Network, Linear, Recipe, Claims),
+        *(Forest, Boosting, KernelMachine, DeepNetwork, Huber, Several),
         *(SafenessReport, SetMargin, Certificate, Entry),
     )
 }

@@ -78,17 +78,19 @@ def save(model: Any, folder: str | PathLike, X: Any = None) -> None:
 def facts_of_rows(estimator: Any, X: Any = None) -> pd.DataFrame:
     """trusted, suspicion, confidence of every row of the fit; with X, its rows, also effect, disagrees and digest.
 
-    With X, numbers are doubted for being far from what the model expects, which is then suggested: weights and shifts
-    alone tell which ones are wrong, and not how far.
+    Numbers of a search that has only weights and shifts are doubted for being far from what the model expects, which is
+    then suggested: weights and shifts alone tell which ones are wrong, and not how far.
     """
     record = record_of(estimator)
     found = suspected(record)
     if X is None:
         return found
     seen = effect.of_rows(record, rows_of(estimator, X))
-    if "expected" in seen:
+    if "expected" in seen and record.suggestions is None:
         doubted = _doubted_numbers(record, seen["expected"].to_numpy())
         found = found.assign(suspicion=doubted, confidence=doubted)
+    elif "expected" in seen:
+        seen = seen.drop(columns="expected")
     return pd.concat([found, seen], axis=1)
 
 

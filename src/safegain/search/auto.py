@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 
 from safegain.data.parts import Masks
 from safegain.data.settings import check, is_share, setting
-from safegain.learners.base import Differentiable, Learner
-from safegain.learners.kernel import many_rows
+from safegain.learners.base import Learner
 from safegain.search.base import Search
 from safegain.search.outcome import Outcome
 from safegain.search.problem import Problem
@@ -17,16 +16,16 @@ MEASURES = {"log-loss": "log-loss", "balanced": "balanced log-loss"}
 class Auto(Search):
     """The default, for every learner: what other rows say of a label, learners trained on that, and a contest.
 
-    For classes, evidence from kernels and forests and a noise matrix give the posterior of each row's class; learners
-    on it compete with learners on the labels as given, and a mixture of at most three may win. For numbers it finds
-    weights and shifts as a curve of the residuals.
+    For classes, evidence from kernels and forests and a noise matrix give the posterior of each row's class. For
+    numbers, what other rows say and a mixture of good and bad errors give the probability that a label is good, and
+    what it should have been. Learners on that compete with learners on the labels as given, and a mixture of at most
+    three may win.
 
     Parameters
     ----------
-    held_out : share of the trusted rows kept to compare models on. Of fewer than 150 trusted rows, classes use each
-        third in turn instead; with fewer than 8, or with none kept of 150 or more, there is no contest, and the
-        reference is handed back. Linear models of numbers are cross-validated on all trusted rows; other models of
-        numbers need 20 on either side.
+    held_out : share of the trusted rows kept to compare models on. Fewer than 150 trusted rows judge by thirds in turn
+        instead; with fewer than 8, or with none kept of 150 or more, there is no contest, and the reference is handed
+        back.
     measure : what ranks models of classes: "log-loss", or "balanced", in which each class counts the same as a whole
     """
 
@@ -35,6 +34,7 @@ class Auto(Search):
 
     name: ClassVar[str] = "auto"
     contests: ClassVar[bool] = True
+    standardises: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check(self, "held_out", "be a share of at least 0 and below 1", is_share(self.held_out))
@@ -53,19 +53,16 @@ class Auto(Search):
         return masks
 
     def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
-        return not classifies and isinstance(learner, Differentiable) and learner.linear and many_rows(n)
+        return False
 
     def run(self, problem: Problem) -> Outcome:
-        # Each road is imported when it is taken: together they are most of the package.
+        # What a task needs is imported when it is taken: together they are most of the package.
+        from safegain.search.contest_road import contest_road
+
         if problem.parts.classes is not None:
             from safegain.search.class_task import ClassTask
-            from safegain.search.contest_road import contest_road
 
-            return contest_road(ClassTask.of(problem, MEASURES[self.measure]))
-        if isinstance(problem.learner, Differentiable):
-            from safegain.search.curve_road import curve_road
+            return contest_road(ClassTask.of(problem, measure=MEASURES[self.measure]))
+        from safegain.search.number_task import NumberTask
 
-            return curve_road(problem)
-        from safegain.search.refit_road import refit_road
-
-        return refit_road(problem, self.held_out)
+        return contest_road(NumberTask.of(problem))

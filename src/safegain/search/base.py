@@ -17,7 +17,8 @@ class Search(Settings, ABC):
     held_out: float  # share of the trusted rows that judge what is found
     storage: Storage | None = None  # of what is learned of every row, where that is not memory
     name: ClassVar[str]
-    contests: ClassVar[bool] = False  # holds a contest of several learners of classes
+    contests: ClassVar[bool] = False  # holds a contest of several learners
+    standardises: ClassVar[bool] = True  # works on numbers of mean 0 and standard deviation 1
 
     @abstractmethod
     def run(self, problem: Problem) -> Outcome: ...

@@ -29,16 +29,20 @@ class Candidate:
         return self.labels in REFERENCES
 
 
-def candidates(learner: Learner, rivals: Sequence[str], n: int) -> list[Candidate]:
+def candidates(learner: Learner, rivals: Sequence[str], n: int, *, classifies: bool) -> list[Candidate]:
     """The learner, or each of several, on n labels of each rival and of corrected ones, as settings stand these."""
     kinds = (*rivals, CORRECTED)
-    found = [Candidate(each, labels) for labels in kinds for each in learner.variants(labels, n)]
+    found = [Candidate(each, kind) for kind in kinds for each in learner.variants(kind, n, classifies=classifies)]
     return list(dict.fromkeys(found))
 
 
-def that_scale(found: list[Candidate]) -> list[Candidate]:
-    """Learners that gain from many rows; corrected labels come from boosting, and teach others."""
-    able = [each for each in found if each.learner.scales and (each.is_reference or not each.learner.is_head)]
+def that_scale(found: list[Candidate], *, classifies: bool) -> list[Candidate]:
+    """Learners that gain from many rows. Corrected classes come from boosting, and teach others."""
+    able = [
+        each
+        for each in found
+        if each.learner.scales and (each.is_reference or not classifies or not each.learner.is_head)
+    ]
     return able if {each.is_reference for each in able} == {True, False} else found
 
 

@@ -16,13 +16,11 @@ from safegain.learners.mixture import logits_of
 from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import numbers, numbers_of_any
+from safegain.search.class_jury import ClassJury
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
-from safegain.search.jury import Jury
-from safegain.search.material import Material
 from safegain.search.mixing import Mix, mixed
 from safegain.search.outcome import Choice
-from safegain.search.problem import Problem
 from safegain.search.references import BEST, REFERENCES
 from safegain.search.task import Task
 
@@ -30,13 +28,8 @@ BALANCED = "balanced log-loss"
 
 
 @dataclass(frozen=True)
-class ClassTask(Task[Evidence, Jury]):
+class ClassTask(Task[Evidence, ClassJury]):
     measure: str = "log-loss"  # or BALANCED
-
-    @classmethod
-    def of(cls, problem: Problem, measure: str) -> "ClassTask":
-        problem = replace(problem, learner=problem.learner.seeded(problem.random))
-        return cls(problem, Material.of(problem.parts, problem.learner), measure)
 
     @property
     def obstacle(self) -> str | None:
@@ -86,7 +79,7 @@ class ClassTask(Task[Evidence, Jury]):
         counts = y.bincount().double().numpy()[y.numpy()]
         return (1.0 if weight is None else weight) / counts
 
-    def jury(self, folds: Sequence[Fold], evidences: Sequence[Evidence], weight: np.ndarray | None) -> Jury:
+    def jury(self, folds: Sequence[Fold], evidences: Sequence[Evidence], weight: np.ndarray | None) -> ClassJury:
         y = self.material.y
         judged, witnesses = (
             numbers_of_any([getattr(fold, part) for fold in folds]) for part in ("judged", "witnesses")
@@ -97,15 +90,15 @@ class ClassTask(Task[Evidence, Jury]):
             rows = witnesses[own]
             of_labels[own] = evidence.channel.likelihood(y[rows], evidence.near[rows])
         hits = one_hot(y[judged], self.material.k, torch.float64)
-        return Jury(torch.cat([hits, of_labels]).numpy(), len(judged), weight)
+        return ClassJury(torch.cat([hits, of_labels]).numpy(), len(judged), weight)
 
-    def loss(self, jury: Jury, P: np.ndarray) -> float:
+    def loss(self, jury: ClassJury, P: np.ndarray) -> float:
         return jury.best_loss(P)
 
-    def alone(self, jury: Jury, number: int, P: np.ndarray) -> Mix:
+    def alone(self, jury: ClassJury, number: int, P: np.ndarray) -> Mix:
         return Mix((number,), (1.0,), (jury.sharpness(P),), P)
 
-    def mixed(self, jury: Jury, found: list[np.ndarray], favoured: Sequence[int]) -> tuple[Mix, Jury]:
+    def mixed(self, jury: ClassJury, found: list[np.ndarray], favoured: Sequence[int]) -> tuple[Mix, ClassJury]:
         mix, by_trusted = mixed(found, jury, favoured), mixed(found, jury.alone, favoured)
         return (by_trusted, jury.alone) if jury.contradicts(mix.P, by_trusted.P) else (mix, jury)
 

@@ -19,7 +19,7 @@ class Score:
     """One model on the held-out rows."""
 
     losses: Tensor  # (m,) log-losses at the best temperature, or squared errors
-    wrong: Tensor  # (m,) bool
+    wrong: Tensor | None  # (m,) bool; None: numbers, which have no mistakes
     weight: Tensor | None = None  # (m,) of the user's; None: all count the same
 
     @classmethod
@@ -31,8 +31,8 @@ class Score:
         return self._mean(self.losses)[0]
 
     @property
-    def mistakes(self) -> int:
-        return int(self.wrong.sum())
+    def mistakes(self) -> int | None:
+        return None if self.wrong is None else int(self.wrong.sum())
 
     def gives_way_to(self, other: "Score") -> bool:
         """The other is not worse here beyond chance, in its loss or in mistakes.
@@ -40,10 +40,10 @@ class Score:
         Log-loss at the best temperature takes every row into account and does not mind how sure a model is. A reference
         is the best of three on these very rows, so that it looks better than it is: docs/decisions/0008.
         """
-        return all(
-            mean <= CHANCE * error
-            for mean, error in map(self._mean, (other.losses - self.losses, other.wrong.double() - self.wrong.double()))
-        )
+        worse = [other.losses - self.losses]
+        if self.wrong is not None and other.wrong is not None:
+            worse.append(other.wrong.double() - self.wrong.double())
+        return all(mean <= CHANCE * error for mean, error in map(self._mean, worse))
 
     def _mean(self, values: Tensor) -> tuple[float, float]:
         """And its standard error."""

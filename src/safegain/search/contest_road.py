@@ -8,8 +8,8 @@
     last        evidence, the chosen learners and the reference once more, with the rows of the contest; of many
                 rows these are next to nothing, and the models of the contest are handed over
 
-A task (task.py) says what classes are to all of this (class_task.py). A run that goes on finds its evidence again, and
-trains once more.
+A task (task.py) says what classes and numbers are to all of this (class_task.py, number_task.py). A run that goes on
+finds its evidence again, and trains once more.
 """
 
 import time
@@ -134,13 +134,15 @@ class _Road:
             comparison(self.entries, scores, new, among),
             leaderboard=leaderboard(self.entries, scores, mix),
             n_iter=len(self.entries),
+            suggestions=self.task.suggestions(evidence),
         )
 
     def _entries(self) -> list[Entry]:
         learner = self.problem.learner
-        found = candidates(learner, self.task.rivals(self.folds), len(self.material.y))
+        classifies = self.material.classes is not None
+        found = candidates(learner, self.task.rivals(self.folds), len(self.material.y), classifies=classifies)
         if self.many and isinstance(learner, Several):
-            found = that_scale(found)
+            found = that_scale(found, classifies=classifies)
         elif isinstance(learner, Several) and learner.only_fitting:
             found = affordable(found, *self.material.size)
         return [Entry(each) for each in found]

@@ -1,4 +1,4 @@
-"""The default road for numbers: a curve of the residual, then one fit on weak and trusted rows together.
+"""The road of `Residuals`: a curve of the residual, then one fit on weak and trusted rows together.
 
     evidence    residuals of all rows, each from a fit without that row, in units of the trusted rows' error
     search      the outer loop over `ResidualCurve`: weak rows and half of the trusted rows are trained on, half judge

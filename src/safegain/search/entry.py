@@ -19,7 +19,7 @@ class Entry:
     candidate: Candidate
     learner: Learner | None = None  # the candidate's, with what it has chosen for itself
     models: list[Any] = field(default_factory=list)  # one of each fold
-    P: np.ndarray = field(default_factory=lambda: np.empty(0))  # (m, k) on the jury's rows, each by its fold's model
+    P: np.ndarray = field(default_factory=lambda: np.empty(0))  # (m, k) or (m,) on the jury's rows, by folds' models
     seconds: float = 0.0
 
     def train(self, X: Any, target: Target, seed: int, *, whole: bool, draft: bool) -> Any:
@@ -54,7 +54,17 @@ class ByFold:
 
     def predict_proba(self, X: Any) -> np.ndarray:
         P = np.empty((len(self.masks[0]), len(self.models[0].classes_)))
-        for model, mask in zip(self.models, self.masks, strict=True):
-            if mask.any():
-                P[mask] = model.predict_proba(X[mask])
+        for model, mask in self._parts:
+            P[mask] = model.predict_proba(X[mask])
         return P
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Numbers."""
+        found = np.empty(len(self.masks[0]))
+        for model, mask in self._parts:
+            found[mask] = model.predict(X[mask])
+        return found
+
+    @property
+    def _parts(self) -> list[tuple[Any, np.ndarray]]:
+        return [(model, mask) for model, mask in zip(self.models, self.masks, strict=True) if mask.any()]

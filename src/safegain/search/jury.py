@@ -1,35 +1,37 @@
-"""Who judges a contest: trusted rows, and labels of weak rows that were kept back, through the channel.
+"""Who judges a contest: trusted rows, and weak rows that were kept back, as far as these can be heard.
 
-A trusted row says which class is right. A weak row says only how likely its label is for every class. Both are a
-likelihood, of which a model's probabilities have the mean: -log sum_j p_ij L_ij is a log-loss for trusted rows.
-Few trusted rows rank models by luck; many weak ones, at a part of the weight since the channel is an estimate, do not
-(docs/decisions/0018). Where trusted rows contradict them, they judge alone.
+Few trusted rows rank models by luck; many weak ones, at a part of the weight since what is known of their errors is an
+estimate, do not (docs/decisions/0018). Where trusted rows contradict them, they judge alone.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
-from safegain.learners.mixture import sharpened
 from safegain.search.contest import CHANCE
 
 WITNESS = 0.3  # what a weak row counts of a trusted one
 MOST_HEARD = 2.0  # and all of them together, of all trusted ones
-REACH = 3.0  # of the logarithm of a sharpness
 
 
 @dataclass(frozen=True)
-class Jury:
-    likelihood: np.ndarray  # (m, k) of the trusted rows, then of the weak ones
+class Jury(ABC):
+    said: np.ndarray  # (m,) or (m, k): what the trusted rows say, then what the weak ones do
     trusted: int  # how many of them are trusted
     weight: np.ndarray | None = None  # (trusted,) what trusted rows count
+    heard: np.ndarray | None = None  # (m - trusted,) how far a weak row can be heard, in [0, 1]; None: all are
+
+    @abstractmethod
+    def losses(self, P: np.ndarray) -> np.ndarray:
+        """Of a model's outputs on these rows, or on these and others after them  # (m,)"""
 
     @property
-    def alone(self) -> "Jury":
+    def alone(self) -> Self:
         """The trusted rows without the weak ones."""
-        return replace(self, likelihood=self.likelihood[: self.trusted])
+        return replace(self, said=self.said[: self.trusted], heard=None)
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -37,28 +39,16 @@ class Jury:
         own = (
             np.ones(self.trusted) if self.weight is None or not self.weight.any() else self.weight / self.weight.mean()
         )
-        n = len(self.likelihood) - self.trusted
-        others = np.full(n, min(WITNESS, MOST_HEARD * self.trusted / max(n, 1)))
-        return np.concatenate([own, others])
+        heard = np.ones(len(self.said) - self.trusted) if self.heard is None else self.heard
+        return np.concatenate([own, heard * min(WITNESS, MOST_HEARD * self.trusted / max(heard.sum(), 1))])
 
     @property
     def share(self) -> np.ndarray:
         """Of each row, with sum one."""
         return self.counts / self.counts.sum()
 
-    def likelihoods(self, P: np.ndarray) -> np.ndarray:
-        """Of what each row says  # (m,)"""
-        return np.einsum("ij,ij->i", P[: len(self.likelihood)], self.likelihood)
-
-    def losses(self, P: np.ndarray) -> np.ndarray:
-        return -np.log(self.likelihoods(P))
-
     def loss(self, P: np.ndarray) -> float:
         return float(self.share @ self.losses(P))
-
-    def best_loss(self, P: np.ndarray) -> float:
-        """At the best sharpness."""
-        return self.loss(sharpened(P, self.sharpness(P)))
 
     def contradicts(self, P: np.ndarray, other: np.ndarray) -> bool:
         """Whether trusted rows say that `other` is better than P, beyond chance."""
@@ -66,15 +56,3 @@ class Jury:
         share = self.alone.share
         mean = float(share @ worse)
         return mean > CHANCE * float(np.sqrt(np.square(share * (worse - mean)).sum()))
-
-    def sharpness(self, P: np.ndarray) -> float:
-        """The one with the least loss."""
-        n = len(self.likelihood)
-        P = P[:n]
-        found = minimize_scalar(
-            lambda log: self.loss(sharpened(P, np.exp(log))),
-            bounds=(-REACH, REACH),
-            method="bounded",
-            options={"xatol": 0.01},
-        )
-        return float(np.exp(found.x))

@@ -25,23 +25,22 @@ from safegain.search.folds import Fold
 class Material:
     X: Rows
     evidence_rows: Rows
-    y: Tensor  # (n,) class numbers
+    y: Tensor  # (n,) class numbers, or numbers
     rows: Arrangement
-    classes: np.ndarray
+    classes: np.ndarray | None  # None: numbers
     weight: np.ndarray | None  # (n,) of the user's
-    given: Tensor | None  # (n,) class numbers before rows were checked, of trusted rows; None: not known
+    given: Tensor | None  # (n,) labels of trusted rows before they were checked; None: not known
 
     @classmethod
     def of(cls, parts: Parts, learner: Learner) -> "Material":
         """An estimator of the user's gets rows in the order that the user has them in: what it would have had."""
-        assert parts.classes is not None
         X = join_rows([parts.weak.X, *(part.X for part in parts.trusted)])
         y = torch.cat([parts.weak.y, *(part.y for part in parts.trusted)])
         weights = [part.weight for part in (parts.weak, *parts.trusted)]
         weight = None if weights[0] is None else torch.cat(weights).numpy()  # type: ignore[arg-type]
         given = None
         if parts.search.given is not None:
-            unknown = torch.full_like(parts.weak.y, -1)
+            unknown = torch.full_like(parts.weak.y, -1 if parts.classes is not None else torch.nan)
             given = torch.cat([unknown, *(part.given for part in parts.trusted if part.given is not None)])
         order = None
         if isinstance(X, AnyRows):
@@ -53,12 +52,14 @@ class Material:
         if isinstance(X, AnyRows):
             assert isinstance(learner, Wrapped)
             weak = numbers(rows.labelled & rows.weak).numpy()
-            shown = numeric_rows(X.taken(), learner, weak, parts.classes[y[weak].numpy()])
+            labels = y[weak].numpy()
+            shown = numeric_rows(X.taken(), learner, weak, labels if parts.classes is None else parts.classes[labels])
         return cls(X, shown, y, rows, parts.classes, weight, given)
 
     @property
     def k(self) -> int:
-        return len(self.classes)
+        """Classes, or 1 for numbers."""
+        return 1 if self.classes is None else len(self.classes)
 
     @property
     def size(self) -> tuple[int, int, int]:
@@ -66,6 +67,7 @@ class Material:
         return len(self.y), int(np.prod(self.X.shape[1:])), self.k
 
     def labels(self, pairs: Tensor | None) -> ClassLabels:
+        """Of classes."""
         return ClassLabels(self.y, self.rows.trusted, self.k, pairs)
 
     def pairs(self, trusted: Tensor) -> Tensor | None:
@@ -91,4 +93,6 @@ class Material:
             assert corrected is not None
             target = corrected.taken(rows)
             return rows, target if weight is None else replace(target, weight=target.weights * weight)
-        return rows, Target(one_hot(self.y[found], self.k, torch.float32).numpy(), self.classes, weight)
+        y = self.y[found]
+        values = y if self.classes is None else one_hot(y, self.k, torch.float32)
+        return rows, Target(values.numpy(), self.classes, weight)

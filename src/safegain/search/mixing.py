@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safegain.learners.mixture import MOST, sharpened
-from safegain.search.jury import Jury
+from safegain.search.class_jury import ClassJury
 
 PRIOR = 10.0  # rows
 LEAST_SHARE = 0.1  # of the largest share, for a member to stay
@@ -30,7 +30,7 @@ class Mix:
     P: np.ndarray  # (m, k) on the judged rows
 
 
-def mixed(found: list[np.ndarray], jury: Jury, favoured: Sequence[int]) -> Mix:
+def mixed(found: list[np.ndarray], jury: ClassJury, favoured: Sequence[int]) -> Mix:
     """`found` are the class probabilities of each candidate on the rows of the jury  # (m, k) each"""
     sharpness = [jury.sharpness(P) for P in found]
     even = [sharpened(P, each) for P, each in zip(found, sharpness, strict=True)]

@@ -39,6 +39,16 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Suggestions:
+    """What is known of numbers, whichever model is handed back; NaN for a row without a label  # (n,) each"""
+
+    suspicion: np.ndarray  # the probability that a label is wrong
+    number: np.ndarray  # what it should be then
+    low: np.ndarray  # between which it then lies, with a probability of nine tenths
+    high: np.ndarray
+
+
+@dataclass(frozen=True)
 class Comparison:
     """How models fared on trusted rows kept to compare them, before a last training takes those rows in."""
 
@@ -54,7 +64,7 @@ class Standing:
     learner: str
     trained_on: str  # the labels
     loss: float  # on trusted rows that it had not seen
-    mistakes: int
+    mistakes: int | None  # None: numbers
     share: float  # of the mixture that won; 0: none
     seconds: float
 
@@ -70,6 +80,7 @@ class Outcome:
     history: list[Record] = field(default_factory=list)
     n_iter: int = 0
     leaderboard: list[Standing] = field(default_factory=list)  # best first
+    suggestions: Suggestions | None = None  # of the weak rows; None: classes, or a search that makes none
 
     @property
     def fell_back(self) -> bool:

@@ -19,7 +19,8 @@ def comparison(entries: Sequence[Entry], scores: Sequence[Score], new: Score, ro
             best.setdefault(entry.candidate.labels, score)
     best = {name: best[name] for name in REFERENCES if name in best} | {NEW: new}
     losses = {name: score.losses for name, score in best.items()}
-    return Comparison(rows, losses, {name: score.wrong for name, score in best.items()})
+    wrong = {name: score.wrong for name, score in best.items() if score.wrong is not None}
+    return Comparison(rows, losses, wrong or None)
 
 
 def leaderboard(entries: Sequence[Entry], scores: Sequence[Score], mix: Mix) -> list[Standing]:

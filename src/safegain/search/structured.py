@@ -30,7 +30,7 @@ class Structured(OuterSearch):
     def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int, given: Any = None) -> None:
         super().check_learner(learner, classifies=classifies, n_processes=n_processes, given=given)
         if not classifies:
-            raise ValueError("search: 'structured' is for classes; use 'auto' or 'free' for numbers")
+            raise ValueError("search: 'structured' is for classes; use 'auto', 'free' or 'residuals' for numbers")
         if n_processes > 1:
             raise ValueError(
                 f"search: 'structured' keeps all rows in one process, and this is one of {n_processes} of a process "

@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from torch import Tensor
@@ -14,7 +14,7 @@ from safegain.search.contest import Score
 from safegain.search.folds import Fold
 from safegain.search.material import Material
 from safegain.search.mixing import Mix
-from safegain.search.outcome import Choice
+from safegain.search.outcome import Choice, Suggestions
 from safegain.search.problem import Problem
 
 Evidence = TypeVar("Evidence")  # what is known of every row's label, with `tensors` to keep it
@@ -26,10 +26,15 @@ class Task(ABC, Generic[Evidence, Jury]):
     problem: Problem
     material: Material
 
+    @classmethod
+    def of(cls, problem: Problem, **settings: Any) -> Self:
+        problem = replace(problem, learner=problem.learner.seeded(problem.random))
+        return cls(problem, Material.of(problem.parts, problem.learner), **settings)
+
     @property
-    @abstractmethod
     def obstacle(self) -> str | None:
         """Why trusted rows cannot compare models, if they cannot."""
+        return None
 
     @abstractmethod
     def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
@@ -81,6 +86,10 @@ class Task(ABC, Generic[Evidence, Jury]):
     @abstractmethod
     def choice(self, model: Any, evidence: Evidence) -> Choice:
         """A model on corrected labels."""
+
+    def suggestions(self, evidence: Evidence) -> Suggestions | None:
+        """Of the weak rows, beside what a choice says of them."""
+        return None
 
     @abstractmethod
     def as_given(self, model: Any) -> Choice:

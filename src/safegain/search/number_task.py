@@ -1,0 +1,111 @@
+"""A contest for numbers: evidence by what other rows say and a mixture of errors; squared errors judge."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from safegain.data.checkpoint import Tensors
+from safegain.evidence.number_evidence import TRUST, NumberEvidence, find_number_evidence
+from safegain.learners.target import Target
+from safegain.search.arrangement import numbers, numbers_of_any
+from safegain.search.contest import Score
+from safegain.search.folds import Fold
+from safegain.search.mixing import Mix
+from safegain.search.number_jury import NumberJury
+from safegain.search.number_mixing import mixed_numbers
+from safegain.search.outcome import Choice, Suggestions
+from safegain.search.references import BEST, REFERENCES
+from safegain.search.task import Task
+
+MORE_LIKELY_THAN_NOT = 0.5
+
+
+@dataclass(frozen=True)
+class NumberTask(Task[NumberEvidence, NumberJury]):
+    def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
+        return REFERENCES[1:] if self.problem.reference == BEST else (self.problem.reference,)
+
+    def find_evidence(self, fold: Fold, random: np.random.RandomState) -> NumberEvidence:
+        material, rows = self.material, self.material.rows
+        targets, sample = rows.labelled & (fold.weak | fold.trusted), fold.trusted & rows.sample
+        return find_number_evidence(
+            material.evidence_rows,
+            material.y.numpy(),
+            targets.numpy(),
+            fold.trusted.numpy(),
+            sample.numpy(),
+            random,
+            None if material.given is None else material.given.numpy(),
+        )
+
+    def evidence_of(self, tensors: Tensors) -> NumberEvidence:
+        return NumberEvidence.from_tensors(tensors)
+
+    def corrected(self, evidence: NumberEvidence) -> Target:
+        """The mean of what each number may be; what is known counts for more, and a row without a label not at all."""
+        y, rows = self.material.y.numpy(), self.material.rows
+        given = np.where(rows.labelled.numpy(), y, evidence.suggested)
+        values = np.where(rows.trusted.numpy(), y, evidence.good * given + (1 - evidence.good) * evidence.suggested)
+        return Target(values, None, np.where(rows.trusted.numpy(), TRUST, rows.labelled.numpy().astype(np.float64)))
+
+    def outputs(self, model: Any, X: Any) -> np.ndarray:
+        return np.asarray(model.predict(X), dtype=np.float64)
+
+    def weight(self, judged: Tensor) -> np.ndarray | None:
+        return None if self.material.weight is None else self.material.weight[judged.numpy()]
+
+    def jury(self, folds: Sequence[Fold], evidences: Sequence[NumberEvidence], weight: np.ndarray | None) -> NumberJury:
+        judged, witnesses = (
+            numbers_of_any([getattr(fold, part) for fold in folds]) for part in ("judged", "witnesses")
+        )
+        heard = np.empty(len(witnesses))
+        for fold, evidence in zip(folds, evidences, strict=True):
+            own = fold.witnesses[witnesses].numpy()
+            heard[own] = evidence.good[witnesses.numpy()[own]]
+        return NumberJury(self.material.y[torch.cat([judged, witnesses])].numpy(), len(judged), weight, heard)
+
+    def loss(self, jury: NumberJury, P: np.ndarray) -> float:
+        return jury.loss(P)
+
+    def alone(self, jury: NumberJury, number: int, P: np.ndarray) -> Mix:
+        return Mix((number,), (1.0,), (), P)
+
+    def mixed(self, jury: NumberJury, found: list[np.ndarray], favoured: Sequence[int]) -> tuple[Mix, NumberJury]:
+        mix, by_trusted = mixed_numbers(found, jury, favoured), mixed_numbers(found, jury.alone, favoured)
+        return (by_trusted, jury.alone) if jury.contradicts(mix.P, by_trusted.P) else (mix, jury)
+
+    def score(self, P: np.ndarray, judged: Tensor, weight: np.ndarray | None) -> Score:
+        losses = torch.from_numpy(P[: len(judged)] - self.material.y[judged].numpy()).square()
+        return Score(losses, None, None if weight is None else torch.from_numpy(weight))
+
+    def told(self, new: Score, old: Score) -> str:
+        return f"mean squared error {new.loss:.4g} against {old.loss:.4g}"
+
+    def choice(self, model: Any, evidence: NumberEvidence) -> Choice:
+        """Labels that are more likely bad than good are moved to what is suggested."""
+        good, suggested = self._of_weak(evidence.good, evidence.suggested)
+        y, labelled = self.problem.parts.weak.y, self.problem.parts.labelled
+        base = torch.where(labelled, y, suggested)
+        return Choice(model, good, torch.where(good < MORE_LIKELY_THAN_NOT, suggested - base, 0.0), base)
+
+    def suggestions(self, evidence: NumberEvidence) -> Suggestions:
+        bare = ~self.problem.parts.labelled.numpy()
+        found = [each.numpy().copy() for each in self._of_weak(1 - evidence.good, *evidence.if_bad)]
+        for each in found:
+            each[bare] = np.nan
+        return Suggestions(*found)
+
+    def _of_weak(self, *found: np.ndarray) -> list[Tensor]:
+        return [self.material.rows.of_weak(torch.from_numpy(each)) for each in found]
+
+    def as_given(self, model: Any) -> Choice:
+        parts, rows = self.problem.parts, self.material.rows
+        base, bare = parts.weak.y.clone(), ~parts.labelled
+        if bare.any():
+            unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
+            base[bare] = torch.from_numpy(self.outputs(model, self.material.X[unlabelled]))
+        return Choice(model, parts.labelled.to(torch.float64), torch.zeros_like(base), base)
