@@ -46,8 +46,8 @@ def test_the_default_gains(fitted):
 def test_every_family_is_in_the_contest(monkeypatch):
     entered, plain = [], safegain.search.contest_road.candidates
 
-    def candidates(*args):
-        entered.extend(plain(*args))
+    def candidates(*args, **settings):
+        entered.extend(plain(*args, **settings))
         raise Interrupted
 
     monkeypatch.setattr(safegain.search.contest_road, "candidates", candidates)

@@ -7,10 +7,11 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from safegain.estimators.parameters import FAMILIES, LEARNERS, learner_of
+from safegain.estimators.parameters import CLASS_FAMILIES, LEARNERS, NUMBER_FAMILIES, learner_of
 from safegain.learners.boosting import Boosting
 from safegain.learners.deep_network import DeepNetwork
 from safegain.learners.forest import Forest
+from safegain.learners.huber import Huber
 from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.linear import Linear
 from safegain.learners.module import Module
@@ -25,6 +26,8 @@ MODULE = torch.nn.Linear(2, 2)
 CLASSIFIER = LogisticRegression()
 ALL = Several([Forest(), KernelMachine(), Boosting(), DeepNetwork(), Network(), Linear()], only_fitting=True)
 
+ALL_OF_NUMBERS = Several([Boosting(), Forest(), KernelMachine(), DeepNetwork(), Huber(), Linear()], only_fitting=True)
+
 
 def learner(model, search=None, *, classifies=True):
     return learner_of(model, classifies=classifies, search=search or Auto())
@@ -33,7 +36,7 @@ def learner(model, search=None, *, classifies=True):
 @pytest.mark.parametrize(
     ("model", "classes", "numbers"),
     [
-        ("auto", ALL, Linear()),
+        ("auto", ALL, ALL_OF_NUMBERS),
         ("network", Network(), Network()),
         ("linear", Linear(), Linear()),
         (Network(n_hidden=3), Network(n_hidden=3), Network(n_hidden=3)),
@@ -60,15 +63,11 @@ def test_a_list_may_hold_anything_that_stands_for_a_learner():
 
 
 def test_every_name_is_known():
-    assert [learner(name) for name in LEARNERS] == [
-        Network(),
-        Linear(),
-        Forest(),
-        Boosting(),
-        KernelMachine(),
-        DeepNetwork(),
-    ]
-    assert set(FAMILIES) == set(LEARNERS)
+    families = [Network(), Linear(), Forest(), Boosting(), KernelMachine(), DeepNetwork(), Huber()]
+    assert [learner(name, classifies=False) for name in LEARNERS] == families
+    assert {*CLASS_FAMILIES, *NUMBER_FAMILIES} == set(LEARNERS)
+    with pytest.raises(ValueError, match="model: 'huber' is for numbers"):
+        learner("huber")
 
 
 def test_estimators_are_wrapped_for_their_own_task():
@@ -94,7 +93,10 @@ def test_estimators_are_wrapped_for_their_own_task():
             "softmax",
             "model: 'softmax' is not known; give one of auto, network, linear, forest, boosting, kernel, deep",
         ),
-        (None, "model: must be one of auto, network, linear, forest, boosting, kernel, deep, a learner, .* got None"),
+        (
+            None,
+            "model: must be one of auto, network, linear, .* deep, huber, a learner, .* got None",
+        ),
         (LogisticRegression, "model: must be one of auto, network, linear"),
         (StandardScaler(), "model: must be one of auto, network, linear, .* got StandardScaler"),
     ],

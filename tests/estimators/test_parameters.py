@@ -82,7 +82,7 @@ def test_get_params_reaches_every_object_within():
         (PGSClassifier(), {"search": "free", "search__n_outer": 4}, "search", Free(n_outer=4)),
         (PGSClassifier("network"), {"model__n_hidden": 9}, "model", Network(n_hidden=9)),
         (PGSClassifier("network"), {"model__scaling": "none"}, "model", Network(scaling="none")),
-        (PGSRegressor(), {"model__alpha": 0.5}, "model", Linear(alpha=0.5)),
+        (PGSRegressor(search="free"), {"model__alpha": 0.5}, "model", Linear(alpha=0.5)),
         (PGSClassifier("linear"), {"model__solver": Newton(1e-3)}, "model", Linear(solver=Newton(1e-3))),
         (
             PGSClassifier(Network(recipe=Recipe(n_steps=9))),
@@ -171,16 +171,19 @@ def test_clone_is_equal_and_its_own():
     [
         (
             {"model": "mlp"},
-            "model: 'mlp' is not known; give one of auto, network, linear, forest, boosting, kernel, deep, a learner",
+            "model: 'mlp' is not known; give one of auto, network, linear, forest, boosting, kernel, deep, huber, a learner",
         ),
         (
             {"model": 3},
-            "model: must be one of auto, network, linear, forest, boosting, kernel, deep, a learner.* got 3",
+            "model: must be one of auto, network, linear, forest, boosting, kernel, deep, huber, a learner.* got 3",
         ),
-        ({"model": Network}, "model: must be one of auto, network, linear, forest, boosting, kernel, deep, a learner"),
+        (
+            {"model": Network},
+            "model: must be one of auto, network, linear, forest, boosting, kernel, deep, huber, a learner",
+        ),
         ({"model": Ridge()}, "model: must be a classifier, got Ridge"),
-        ({"search": "fast"}, "search: must be one of auto, free, structured, or an object .* got 'fast'"),
-        ({"search": Free}, "search: must be one of auto, free, structured, or an object"),
+        ({"search": "fast"}, "search: must be one of auto, free, structured, residuals, or an object .* got 'fast'"),
+        ({"search": Free}, "search: must be one of auto, free, structured, residuals, or an object"),
         (
             {"search": "free", "model": LogisticRegression()},
             r"search: 'free' follows .* model, and model=LogisticRegression\(\) has none",
@@ -230,5 +233,5 @@ def test_grid_searches_reach_searches_and_models_and_route_the_trusted_rows():
     np.testing.assert_array_equal(best.trusted_, trusted)
     assert model.search == "free"  # what was handed over is as it was
     assert over_alpha.best_params_ == {"model__alpha": 0.1}
-    assert over_alpha.best_estimator_.model_.estimator.alpha == 0.1
+    assert over_alpha.best_estimator_.reference_model_.estimator.alpha == 0.1
     np.testing.assert_array_equal(over_alpha.best_estimator_.trusted_, trusted)

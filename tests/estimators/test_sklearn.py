@@ -49,7 +49,9 @@ def expected_failures(estimator):
         PGSClassifier("linear", **FREE),
         PGSClassifier(LogisticRegression(), random_state=0),
         PGSClassifier(DecisionTreeClassifier(), random_state=0),
-        PGSRegressor(random_state=0),
+        PGSRegressor("linear", random_state=0),
+        PGSRegressor(["huber", Forest(n_trees=5)], random_state=0),
+        PGSRegressor("linear", search="residuals", random_state=0),
         PGSRegressor("linear", **FREE),
         PGSRegressor(Network(n_hidden=20, solver=Descent(n_steps=100)), **FREE),
         PGSRegressor(Ridge(), random_state=0),
@@ -62,10 +64,10 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("estimator", [PGSClassifier(random_state=0), PGSRegressor(random_state=0)])
 @pytest.mark.parametrize(
     "check",
     [
-        estimator_checks.check_classifiers_classes,
         estimator_checks.check_dict_unchanged,
         estimator_checks.check_estimator_sparse_array,
         estimator_checks.check_estimators_pickle,
@@ -74,9 +76,20 @@ def test_scikit_learns_checks(estimator, check):
         estimator_checks.check_sample_weights_shape,
     ],
 )
-def test_some_of_scikit_learns_checks_of_the_default(check):
+def test_some_of_scikit_learns_checks_of_the_default(check, estimator):
     """All of them take three minutes, most of which is spent on the same road as above."""
-    check("PGSClassifier", PGSClassifier(random_state=0))
+    check(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize(
+    ("check", "estimator"),
+    [
+        (estimator_checks.check_classifiers_classes, PGSClassifier(random_state=0)),
+        (estimator_checks.check_regressors_int, PGSRegressor(random_state=0)),
+    ],
+)
+def test_labels_of_the_default_as_scikit_learn_checks_them(check, estimator):
+    check(type(estimator).__name__, estimator)
 
 
 @pytest.fixture

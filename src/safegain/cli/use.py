@@ -12,12 +12,12 @@ from safegain.cli.talk import Talk
 from safegain.data.files import written
 from safegain.data.kinds import Kind
 from safegain.runs.folder import Run, RunError, open_run
-from safegain.runs.words import judged, label_text
+from safegain.runs.words import judged, label_text, noise_words, range_text
 from safegain.tables import BadFile, Table, print_table, read_rows, write_table
 from safegain.tables.label_studio import to_tasks
 
 ON_SCREEN = 20
-COLUMNS = ("row", "id", "given", "suggested", "confidence", "weight", "suspicion")
+COLUMNS = ("row", "id", "given", "suggested", "low", "high", "confidence", "weight", "suspicion")
 
 
 def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, talk: Talk) -> None:
@@ -51,7 +51,12 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
         if shown.empty:
             talk.say(judged(run.facts))
         few = shown.head(top or ON_SCREEN)
+        if noise := noise_words(run.labels):
+            talk.say(noise)
         few = few.assign(given=few["given"].map(label_text), suggested=few["suggested"].map(label_text))
+        if "low" in few:  # one column is easier to read than two
+            ranges = [range_text(*ends) for ends in zip(few["low"], few["high"], strict=True)]
+            few = few.assign(low=ranges).rename(columns={"low": "nine in ten"}).drop(columns="high")
         talk.table(few.columns.tolist(), few.itertuples(index=False))
         if len(few) < len(shown):
             talk.say(f"{len(few)} of {len(shown):,}; all of them: safegain labels {folder} --out labels.csv")

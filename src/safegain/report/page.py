@@ -26,7 +26,7 @@ from safegain.runs import Run, open_run
 from safegain.runs.facts import Facts
 from safegain.runs.folder import FACTS, REPORT
 from safegain.runs.guard import distrusting
-from safegain.runs.words import judged
+from safegain.runs.words import judged, noise_words
 
 MOST_LISTED = 60  # columns or records in the list of exact numbers
 
@@ -73,6 +73,7 @@ def _sections(run: Run) -> dict[str, Any]:
         "panels_chart": charts.panels_chart(left) if left else None,
         "matrix": None if numbers or back else matrix(run.issues, facts.classes),
         "shifts": moved,
+        "noise": noise_words(run.labels) if numbers else None,
         "shifts_chart": charts.shifts_chart(moved) if moved else None,
         "kept_apart": numbers or facts.rows is None or facts.rows.held_out != 0,
         "n_issues": len(run.issues),

@@ -9,7 +9,7 @@ import pandas as pd
 from safegain.report.words import cut, label
 from safegain.runs import Run
 from safegain.runs.pictures import data_address
-from safegain.runs.words import likely
+from safegain.runs.words import likely, range_text
 
 MOST_ROWS, MOST_VALUES, MOST_LETTERS = 30, 8, 240
 LARGEST_PICTURE = 64_000  # bytes: thirty of them leave the report well below 3 MB
@@ -21,6 +21,7 @@ class Row:
     row: int
     given: str
     suggested: str
+    interval: str | None  # of a number: where the right one lies if the label is wrong
     sure: float
     words: str  # how sure: that the suggested class is right, or that the number as given is wrong
     picture: str | None  # data: address
@@ -47,6 +48,7 @@ def _row(issue: dict[str, Any], example: dict[str, Any] | None, numbers: bool) -
         row=issue["row"],
         given=label(issue["given"]),
         suggested=label(issue["suggested"]),
+        interval=range_text(issue["low"], issue["high"]) if "low" in issue else None,
         sure=sure,
         words=f"that it is wrong: {likely(sure)}" if numbers else likely(sure),
         picture=None if example is None else _small(example["picture"]),

@@ -17,6 +17,7 @@ from safegain.review.vocabulary import Vocabulary, text
 from safegain.runs.folder import Run
 from safegain.runs.lot import by_lot
 from safegain.runs.pictures import data_address
+from safegain.runs.words import range_text
 
 OPEN, DECIDED, SKIPPED = 0, 1, 2  # states of a row
 STATES = {"all": None, "open": OPEN, "decided": DECIDED, "skipped": SKIPPED}
@@ -74,6 +75,7 @@ class Rows:
         self.given = self.vocabulary.codes(self._frame["given"])
         self.suggested = self.vocabulary.codes(self._frame["suggested"])
         self._confidence = self._frame["confidence"].to_numpy(float)
+        self._intervals = self._frame[["low", "high"]].to_numpy(float) if "low" in self._frame else None
         self._ids = self._frame["id"].astype(str).to_numpy() if "id" in self._frame else None
         self._searched = pa.array(self._searched_texts(), pa.large_string())
         self.orders = self._orders(run, weak)
@@ -141,8 +143,15 @@ class Rows:
             "given": text(self.vocabulary.label(self.given[place])),
             "suggested": text(self.vocabulary.label(self.suggested[place])),
             "confidence": words.confidence(self._confidence[place], numbers=self.vocabulary.classes is None),
+            "interval": self._interval(place),
             "values": [(name, value[:CUT] + "…" * (len(value) > CUT)) for name, value in values[:FEW]],
         }
+
+    def _interval(self, place: int) -> str | None:
+        """Where a number lies if its label is wrong."""
+        if self._intervals is None or np.isnan(self._intervals[place]).any():
+            return None
+        return range_text(*self._intervals[place])
 
     def details(self, place: int) -> dict[str, Any]:
         """A row in full, with the trusted rows nearest to it."""

@@ -2,7 +2,11 @@
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from safegain.runs.facts import Facts
+from safegain.runs.folder import DOUBTFUL
 
 LIKELY = (
     (0.95, "almost certain"),
@@ -28,6 +32,33 @@ def label_text(label: Any) -> str:
     ('1234567', '277934.1824', 'cat')
     """
     return f"{label:.10g}" if isinstance(label, float) else str(label)
+
+
+def range_text(low: Any, high: Any) -> str:
+    """Where a number lies, with as many digits as its width deserves.
+
+    >>> range_text(3.14159, 3.27183), range_text(1200.4, 1896.2)
+    ('3.14 to 3.27', '1200 to 1900')
+    """
+    width = abs(float(high) - float(low))
+    places = 15 if not width or not np.isfinite(width) else int(1 - np.floor(np.log10(width)))
+    return " to ".join(label_text(round(float(end), places)) for end in (low, high))
+
+
+def noise_words(labels: pd.DataFrame) -> str | None:
+    """How many numbers look wrong, and by how much; None where nothing was said of how far each one can be trusted."""
+    weak = labels[~labels["trusted"].astype(bool) & labels["given"].notna()]
+    if "low" not in labels or not len(weak):
+        return None
+    share, wrong = float(weak["suspicion"].mean()), weak[weak["suspicion"] > DOUBTFUL]
+    if not len(wrong):
+        return f"{_about(share)} of the values look wrong, and none of them stands out."
+    off = float(np.median(np.abs(wrong["given"].astype(float) - wrong["suggested"].astype(float))))
+    return f"{_about(share)} of the values look wrong, typically by {off:.2g}."
+
+
+def _about(share: float) -> str:
+    return "Fewer than 1%" if share < 0.01 else f"About {share:.0%}"
 
 
 def judged(facts: Facts) -> str:
