@@ -171,15 +171,15 @@ def test_clone_is_equal_and_its_own():
     [
         (
             {"model": "mlp"},
-            "model: 'mlp' is not known; give one of auto, network, linear, forest, boosting, kernel, deep, huber, a learner",
+            "model: 'mlp' is not known; give one of auto, network, linear, forest, .*, huber, a learner",
         ),
         (
             {"model": 3},
-            "model: must be one of auto, network, linear, forest, boosting, kernel, deep, huber, a learner.* got 3",
+            "model: must be one of auto, network, linear, forest, .*, huber, a learner.* got 3",
         ),
         (
             {"model": Network},
-            "model: must be one of auto, network, linear, forest, boosting, kernel, deep, huber, a learner",
+            "model: must be one of auto, network, linear, forest, .*, huber, a learner",
         ),
         ({"model": Ridge()}, "model: must be a classifier, got Ridge"),
         ({"search": "fast"}, "search: must be one of auto, free, structured, residuals, or an object .* got 'fast'"),

@@ -17,7 +17,5 @@ def test_names_and_objects():
 
 @pytest.mark.parametrize("search", ["fre", None, 3, Free, ["auto"]])
 def test_what_is_no_search(search):
-    with pytest.raises(
-        ValueError, match=r"search: must be one of auto, free, structured, residuals, or an object such as Free\("
-    ):
+    with pytest.raises(ValueError, match=r"search: must be one of auto, free, .*, or an object such as Free\("):
         search_of(search)

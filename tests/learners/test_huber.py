@@ -67,7 +67,7 @@ def test_rows_without_weight_have_no_say():
 
 
 def test_sparse_rows():
-    X, y, right = made(n=300)
+    X, y, _ = made(n=300)
     X = np.where(X > 3, X, 0)
     sparse, dense = (Huber().train(each, Target(y, None), 0) for each in (scipy.sparse.csr_array(X), X))
     assert np.corrcoef(sparse.predict(scipy.sparse.csr_array(X)), dense.predict(X))[0, 1] > 0.99

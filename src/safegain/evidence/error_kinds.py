@@ -14,6 +14,7 @@ from scipy.stats import gaussian_kde
 
 TAILS = (2.0, 5.0, 30.0)  # degrees of freedom of a spread that are tried
 LEAST_TIMES = 1.5  # good errors, that a bad one is at least of
+LEAST_CHANGE = 3.0  # good errors, that a factor makes
 GRID, MOST_KERNELS = 512, 2000  # places and labels of the density of swapped ones
 
 
@@ -105,7 +106,11 @@ class OneSided(Kind):
 
 @dataclass(frozen=True)
 class Factor(Kind):
-    """A wrong unit or sign: the label is the right one times a factor."""
+    """A wrong unit or sign: the label is the right one times a factor.
+
+    Near zero a factor changes nothing: there a label says no more of it than a good one does. Without this, a set in
+    which many labels are zero would be full of unit mistakes, a thousandth being the likeliest.
+    """
 
     by: float
 
@@ -113,7 +118,10 @@ class Factor(Kind):
     unknowns: ClassVar[int] = 1
 
     def log_density(self, labels: Labels, df: float) -> np.ndarray:
-        return log_t(labels.y / self.by - labels.predicted, labels.scale, df) - np.log(abs(self.by))
+        right = labels.y / self.by
+        told = log_t(right - labels.predicted, labels.scale, df) - np.log(abs(self.by))
+        changed = np.abs(right - labels.y) > LEAST_CHANGE * labels.scale
+        return np.where(changed, told, log_t(labels.residual, labels.scale, df))
 
     def truth(self, labels: Labels) -> tuple[np.ndarray, np.ndarray]:
         return labels.y / self.by, np.zeros_like(labels.y)

@@ -9,7 +9,7 @@ while the likelihood loses less by it than their unknowns are worth (Schwarz 197
 Good errors have tails too, and g need not have the right ones. How many good rows look as bad as a row is what trusted
 rows say: of n trusted rows k do, and a share w of the weak ones. The share r of all good ones that do has the density
 r^k (1 - r)^(n - k) on [0, w], and such a row is good with the probability E[r] / w. What g itself says of r counts as
-some trusted rows more.
+some trusted rows more. Well beyond the farthest trusted row, good errors become rarer as the tails of g do.
 """
 
 from dataclasses import dataclass, replace
@@ -22,9 +22,11 @@ from safegain.evidence.error_kinds import Factor, Kind, Labels, OneSided, Spread
 
 TAILS = (4.0, 5.0, 7.0, 12.0, 30.0)  # degrees of freedom of good errors that are tried
 UNITS = (10.0, 100.0, 1000.0, 0.1, 0.01, 0.001, -1.0)
-FIRST_STEPS, STEPS, SETTLED = 15, 100, 1e-4  # of EM: with all kinds, and with those that are left
+FIRST_STEPS, STEPS = 15, 100  # of EM: with all kinds, and with those that are left
+SETTLED = 0.05  # of the logarithm of the likelihood: a kind costs some ten times as much
 LEAST_ROWS, LEAST_SHARE = 2.0, 1e-3  # that a kind explains
 GOOD_AT_FIRST = 0.8
+FARTHER = 1.5  # than the farthest trusted row, good errors may be
 PRIOR = 100.0  # trusted rows, that what g says of its tails is worth
 LEVELS = (0.5, 0.9, 0.99, 0.999)  # how bad a row may look, for trusted rows to be counted that do
 
@@ -38,6 +40,7 @@ class Errors:
     scale: float  # of good errors, times that of the row
     df: float  # of good errors
     good_among: tuple[float, ...] = (0.0,) * len(LEVELS)  # of rows that look as bad as that, how many are good
+    reach: float = np.inf  # scales beyond which good errors are no more than tails
 
     def labels(self, y: np.ndarray, predicted: np.ndarray, unit: np.ndarray) -> Labels:
         return Labels(y, predicted, self.scale * unit)
@@ -53,7 +56,8 @@ class Errors:
         among = np.zeros_like(doubtful)
         for level, share in zip(LEVELS, self.good_among, strict=True):
             among = np.where(doubtful >= level, share, among)
-        return parts[0] + among * doubtful
+        beyond = np.maximum(np.abs(labels.residual) / (self.reach * labels.scale), 1.0)
+        return parts[0] + among * doubtful / beyond**self.df
 
     def _doubtful(self, parts: np.ndarray) -> np.ndarray:
         """How bad a label looks, by kinds that good errors may look like  # (n,)"""
@@ -146,7 +150,7 @@ class _Rows:
             df = _best_tail(residual, scale, parts[0])
             kinds = tuple(kind.fitted(labels, part) for kind, part in zip(found.kinds, parts[1:], strict=True))
             found = replace(found, shares=parts[:, weak].mean(axis=1), kinds=kinds, scale=scale, df=df)
-            if likelihood - before < SETTLED * len(self.y) / 100:
+            if likelihood - before < SETTLED:
                 break
         return found, likelihood
 
@@ -173,7 +177,8 @@ class _Rows:
             expected = float((by_chance >= level).mean())
             good = _good_share(share, k + PRIOR * expected, n + PRIOR) / share if share else 1.0
             among.append(min(among[-1], good))
-        return replace(found, good_among=tuple(among[1:]))
+        off = np.abs(self.y - self.predicted)[self.trusted] / (found.scale * self.unit[self.trusted])
+        return replace(found, good_among=tuple(among[1:]), reach=FARTHER * float(off.max(initial=1.0)))
 
 
 def _best_tail(residual: np.ndarray, scale: float, share: np.ndarray) -> float:

@@ -24,7 +24,7 @@ from safegain.learners.forest import Forest
 
 ROUNDS = 2
 MANY = 50_000  # targets above which boosting is the head, and the only round its first
-MOST_FITTED = 20_000  # weak rows whose errors are told apart by likelihood
+MOST_FITTED = 5000  # weak rows whose errors are told apart by likelihood
 TRUST = 3.0  # what a trusted row weighs among the targets
 WILD = 3.0  # ranges of nine tenths of the labels, beyond which one is cut off
 POWERS = (0.0, 0.5, 1.0)  # of the local errors, of which the likeliest is taken
@@ -75,9 +75,9 @@ def find_number_evidence(
     known, good = _cut(given, targets), np.ones(len(y))
     heads = [head_of_many(X, random)] if many else number_heads(X, random)
     said: list[np.ndarray] = []
-    for _ in range(1 if many else ROUNDS):
+    for number in range(1 if many else ROUNDS):
         weight = np.where(trusted, first, first * good)
-        F = np.stack([*_all_said(heads, known, weight), *said])
+        F = np.stack([*_all_said(heads, known, weight, number), *said])
         predicted = stack(F[:, targets], known[targets], weight[targets]) @ F
         said = [predicted]  # what one round has found, the next may keep
         unit = np.ones(len(y)) if many else _unit(X, given - predicted, targets, sample, random)
@@ -115,8 +115,8 @@ def _found(
     return NumberEvidence(predicted, good, errors.suggested(labels), *errors.interval(labels, LEVEL))
 
 
-def _all_said(heads: list[NumberHead], y: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
-    return [found for head in heads for found in head.predicted(y, weight)]
+def _all_said(heads: list[NumberHead], y: np.ndarray, weight: np.ndarray, number: int) -> list[np.ndarray]:
+    return [found for head in heads for found in head.predicted(y, weight, number)]
 
 
 def _cut(y: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -136,7 +136,7 @@ def _unit(
     middle = float(np.median(size[targets])) + 1e-12
     size = np.log(np.clip(size, LEAST_UNIT * middle, None))
     forest = ForestNumbers(X, Forest(min_samples_leaf=10), random)
-    local = np.exp(next(forest.predicted(np.where(targets, size, 0.0), targets.astype(float))))
+    local = np.exp(next(forest.predicted(np.where(targets, size, 0.0), targets.astype(float), 0)))
     local /= np.median(local[targets])
     judges = sample if sample.sum() >= 50 else targets
     return max((local**power for power in POWERS), key=lambda unit: _likelihood(residual[judges], unit[judges]))

@@ -29,8 +29,8 @@ STEPS = 100  # of boosting, each twice as long as usual
 
 class NumberHead(ABC):
     @abstractmethod
-    def predicted(self, y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
-        """Of all rows, each without its own label  # (n,) each"""
+    def predicted(self, y: np.ndarray, weight: np.ndarray, number: int) -> Iterator[np.ndarray]:
+        """Of all rows, each without its own label, in the round of that number  # (n,) each"""
 
 
 class KernelNumbers(NumberHead):
@@ -41,7 +41,7 @@ class KernelNumbers(NumberHead):
         self.rows = X if sparse else fit_inputs(X, model="network", scaling="auto").rows(X).float()
         self.order = random.permutation(X.shape[0])
 
-    def predicted(self, y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
+    def predicted(self, y: np.ndarray, weight: np.ndarray, number: int) -> Iterator[np.ndarray]:
         targets = self.order[weight[self.order] > 0]
         n = len(targets)
         landmarks = self.rows[targets[: min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS))]]
@@ -61,45 +61,47 @@ class ForestNumbers(NumberHead):
         trees = int(np.clip(TREE_ROWS / len(X), LEAST_TREES, MOST_TREES))
         self.forest = replace(forest, n_trees=trees, bootstrap=True)
 
-    def predicted(self, y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
+    def predicted(self, y: np.ndarray, weight: np.ndarray, number: int) -> Iterator[np.ndarray]:
         target = Target(y, None, weight)
         yield self.forest.grow(self.X, target, self.seed).out_of_bag(target)[:, 0]
 
 
 class FoldedNumbers(NumberHead):
-    """A learner that predicts each fold of the rows by what the others have taught."""
+    """A learner that predicts each fold of the rows by what the others have taught.
+
+    One for each round, the last for all that follow: bad labels that are not known yet are for one that stands them.
+    """
 
     def __init__(
-        self, X: Rows, learner: Boosting | Linear, random: np.random.RandomState, n_folds: int = N_FOLDS
+        self, X: Rows, *learners: Boosting | Linear, random: np.random.RandomState, n_folds: int = N_FOLDS
     ) -> None:
-        self.X, self.learner, self.seed = X, learner, random.randint(2**31)
+        self.X, self.learners, self.seed = X, learners, random.randint(2**31)
         self.n_folds, self.fold = n_folds, random.permutation(X.shape[0]) % n_folds
 
-    def predicted(self, y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
-        found = np.empty(len(y))
-        for number in range(self.n_folds):
-            out = self.fold == number
+    def predicted(self, y: np.ndarray, weight: np.ndarray, number: int) -> Iterator[np.ndarray]:
+        found, learner = np.empty(len(y)), self.learners[min(number, len(self.learners) - 1)]
+        for fold in range(self.n_folds):
+            out = self.fold == fold
             rows = np.flatnonzero(~out & (weight > 0))
-            model = self.learner.train(self.X[rows], Target(y[rows], None, weight[rows]), self.seed)
+            model = learner.train(self.X[rows], Target(y[rows], None, weight[rows]), self.seed)
             found[out] = model.predict(self.X[out])
         yield found
 
 
 def number_heads(X: Rows, random: np.random.RandomState) -> list[NumberHead]:
     if scipy.sparse.issparse(X):
-        return [KernelNumbers(X, random), FoldedNumbers(X, Linear(alpha=1e-3), random)]
+        return [KernelNumbers(X, random), FoldedNumbers(X, Linear(alpha=1e-3), random=random)]
     steps = Boosting(max_iter=STEPS, learning_rate=0.2)
     return [
         KernelNumbers(X, random),
         ForestNumbers(X, Forest(min_samples_leaf=3), random),
         ForestNumbers(X, Forest(min_samples_leaf=10, random_splits=False), random),
-        FoldedNumbers(X, replace(steps, loss="absolute"), random),
-        FoldedNumbers(X, steps, random),
-        FoldedNumbers(X, Linear(alpha=1e-3), random),
+        FoldedNumbers(X, replace(steps, loss="absolute"), steps, random=random),
+        FoldedNumbers(X, Linear(alpha=1e-3), random=random),
     ]
 
 
 def head_of_many(X: Rows, random: np.random.RandomState) -> NumberHead:
     """Each half of the rows is predicted by what the other has taught; sparse rows by a linear model."""
     learner = Linear(alpha=1e-3) if scipy.sparse.issparse(X) else Boosting(max_iter=STEPS, learning_rate=0.2)
-    return FoldedNumbers(X, learner, random, n_folds=2)
+    return FoldedNumbers(X, learner, random=random, n_folds=2)
