@@ -45,12 +45,16 @@ def numbers(n=1000):
 BRIEF = Network(n_hidden=64, recipe=Recipe(n_steps=60))
 CASES = {
     "classes": (lambda: PGSClassifier(BRIEF, random_state=0), lambda: classes(300)),
-    "numbers": (lambda: PGSRegressor(random_state=0), lambda: numbers(5000)),
+    "numbers": (lambda: PGSRegressor(["huber", "linear"], random_state=0), lambda: numbers(1000)),
     "free": (lambda: PGSRegressor(search="free", random_state=0), lambda: numbers(20_000)),
     # Small ones, for runs that are ended from within.
     "softmax": (lambda: PGSClassifier(Linear(alpha=0.1), random_state=0), lambda: classes(200)),
-    "ridge": (lambda: PGSRegressor(random_state=0), numbers),
-    "network": (lambda: PGSRegressor(Network(n_hidden=5, solver=Descent(n_steps=20)), random_state=0), numbers),
+    "contest": (lambda: PGSRegressor("linear", random_state=0), lambda: numbers(200)),
+    "ridge": (lambda: PGSRegressor(search="residuals", random_state=0), numbers),
+    "network": (
+        lambda: PGSRegressor(Network(n_hidden=5, solver=Descent(n_steps=20)), search="residuals", random_state=0),
+        numbers,
+    ),
 }
 
 
@@ -147,6 +151,7 @@ def killed_at(monkeypatch, last, case, folder, *, kept=True, **settings):
 
 STAGES = {
     "softmax": ["evidence-0", "evidence-1", "evidence-2", "last-evidence"],
+    "contest": ["evidence-0", "evidence-1", "evidence-2", "last-evidence"],
     "ridge": [*(f"fold-{i}" for i in range(5)), "evidence", "references", "refit"],
     "network": ["fold-0", "evidence", "references"],  # it falls back
 }

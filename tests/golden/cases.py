@@ -105,6 +105,10 @@ def regression(*args: Any, **settings: Any) -> Callable[[], Any]:
     return lambda: PGSRegressor(*args, **{"random_state": 0, **settings})
 
 
+def residuals(*args: Any, **settings: Any) -> Callable[[], Any]:
+    return regression(*args, search="residuals", **settings)
+
+
 STRUCTURED = {"reference": "raw"}
 DEEP = DeepNetwork(n_hidden=16, n_epochs=10)
 CASES: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
@@ -140,11 +144,14 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
         classes(network(20, GradientDescent(0.3), n_steps=60), certificate=0.1, **free(n_outer=4)),
         more_digits,
     ),
-    "numbers auto ridge": (regression(), numbers),
-    "numbers auto ridge, gaps": (regression(), lambda: numbers(gaps=0.3)),
-    "numbers auto ridge, sparse": (regression(), lambda: sparse(numbers())),
-    "numbers auto network": (regression(network(16, n_steps=60), reference="raw"), numbers),
-    "numbers auto ridge, certificate": (regression(certificate=0.2), numbers),
+    "numbers contest": (regression([FEW_TREES, Boosting(max_iter=20), "kernel", DEEP, "huber", "linear"]), numbers),
+    "numbers contest, gaps": (regression(["huber", "linear"]), lambda: numbers(gaps=0.3)),
+    "numbers contest, sparse": (regression(["huber", "linear"]), lambda: sparse(numbers())),
+    "residuals ridge": (residuals(), numbers),
+    "residuals ridge, gaps": (residuals(), lambda: numbers(gaps=0.3)),
+    "residuals ridge, sparse": (residuals(), lambda: sparse(numbers())),
+    "residuals network": (residuals(network(16, n_steps=60), reference="raw"), numbers),
+    "residuals ridge, certificate": (residuals(certificate=0.2), numbers),
     "numbers free ridge": (regression(**free(n_outer=5, eps2=300.0)), numbers),
     "numbers free ridge, gaps": (regression(search=Free(n_outer=5)), lambda: numbers(gaps=0.3)),
     "numbers free network": (regression(network(16, Momentum(), n_steps=40), **free(n_outer=3)), numbers),
@@ -158,7 +165,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
 
 
 # With all of the evidence; the others are about something else.
-WHOLE = ("auto contest", "auto network, gaps", "structured softmax", "refit logistic")
+WHOLE = ("auto contest", "numbers contest", "auto network, gaps", "structured softmax", "refit logistic")
 
 
 def _module(n_steps: int) -> Module:

@@ -138,7 +138,7 @@ def test_several_texts_are_a_list_of_models():
             {"model": ["forest", "linear"], "search": "free"},
             r"^search: 'free' follows .* model=\[Forest\(.*Linear\(.*give one of 'network', 'linear'",
         ),
-        ("numbers", {"model": ["forest", "linear"]}, "^model: a list of models is for classes"),
+        ("classes", {"model": ["forest", "huber"]}, "^model: 'huber' is for numbers"),
     ],
 )
 def test_what_is_wrong_with_one_of_several_models_names_the_option(task, settings, words):
@@ -282,7 +282,7 @@ def test_what_is_wrong_is_said_in_one_line_that_names_the_argument(argument, tex
         (
             "numbers",
             {"search": "structured"},
-            "^search: 'structured' is for classes; use 'auto' or 'free' for numbers$",
+            "^search: 'structured' is for classes; use 'auto', 'free' or 'residuals' for numbers$",
         ),
     ],
 )

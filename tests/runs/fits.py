@@ -62,7 +62,8 @@ def fitted_numbers(kind="linear", X=None, missing=0, **parameters):
     y[:missing] = np.nan
     X = own if X is None else X(own)
     parameters = {"reference": "raw", "random_state": 0, **parameters}
-    return PGSRegressor(kind, **parameters).fit(X, y, trusted=trusted), X
+    with quick_evidence():
+        return PGSRegressor(kind, **parameters).fit(X, y, trusted=trusted), X
 
 
 def with_gaps(X):
@@ -92,10 +93,12 @@ FITS = {
     "neumann": lambda: fitted(search=Free(n_outer=2, engine=Neumann(terms=3))),
     "fall back": lambda: fitted(names=(3, 7), missing=(-1, -1), few=6),
     "not certified": lambda: fitted(certificate=Claims(1e-6, 30)),
-    "ridge": lambda: fitted_numbers(certificate=Claims(0.2, tolerance=0.1)),
-    "ridge with gaps": lambda: fitted_numbers(missing=5),
+    "numbers": lambda: fitted_numbers([Forest(n_trees=5), "huber", "linear"]),
+    "numbers with gaps": lambda: fitted_numbers(["huber", Boosting(max_iter=10)], missing=5),
+    "ridge": lambda: fitted_numbers(search="residuals", certificate=Claims(0.2, tolerance=0.1)),
+    "ridge with gaps": lambda: fitted_numbers(search="residuals", missing=5),
     "ridge, free, workspace": lambda: fitted_numbers(search=Free(n_outer=2, workspace=tempfile.gettempdir())),
-    "sparse ridge": lambda: fitted_numbers(X=scipy.sparse.csr_array),
+    "sparse ridge": lambda: fitted_numbers(search="residuals", X=scipy.sparse.csr_array),
     "forest": lambda: fitted(Forest(n_trees=9), X=frame),
     "boosting with gaps": lambda: fitted(Boosting(max_iter=5), names=("no", "yes"), X=with_gaps),
     "kernel": lambda: fitted("kernel", X=lambda X: X.astype("f4")),

@@ -57,7 +57,7 @@ def search_from_text(text: str) -> Any:
 
 def model_of(text: str | list[str]) -> Any:
     """A learner, or the word that stands for some; a list of texts is a list of models."""
-    from safegain import Boosting, DeepNetwork, Forest, KernelMachine, Linear, Network, Recipe
+    from safegain import Boosting, DeepNetwork, Forest, Huber, KernelMachine, Linear, Network, Recipe
 
     if isinstance(text, list):
         return [model_of(each) for each in text]
@@ -68,7 +68,7 @@ def model_of(text: str | list[str]) -> Any:
         items["solver"] = solver_of(items["solver"])
     if isinstance(items.get("categorical"), list):
         items["categorical"] = tuple(items["categorical"])
-    families = {"forest": Forest, "boosting": Boosting, "kernel": KernelMachine, "deep": DeepNetwork}
+    families = {"forest": Forest, "boosting": Boosting, "kernel": KernelMachine, "deep": DeepNetwork, "huber": Huber}
     known: dict[str, Callable[..., Any]] = {"auto": lambda: "auto", "network": Network, "linear": Linear, **families}
     if items.get("name") == "auto" and len(items) > 1:
         raise ValueError(f"model: auto takes no settings; name the learner instead in {text!r}")

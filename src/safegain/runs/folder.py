@@ -202,7 +202,7 @@ def read_parquet(path: Path, must: Columns, may: Columns | None = None) -> pd.Da
         return found.to_pandas(integer_object_nulls=True)
 
 
-_MAY_MISS = ("id", "given", "suggested", "group", "picture")
+_MAY_MISS = ("id", "given", "suggested", "low", "high", "group", "picture")
 
 
 @contextmanager
