@@ -16,13 +16,13 @@ from safegain import (
     ParquetRows,
     PGSClassifier,
     PGSRegressor,
-    Residuals,
     Several,
     Structured,
     Wrapped,
 )
 from safegain.data.rows import ArrayRows
 from safegain.search.base import Search, differentiable
+from safegain.search.residuals import Residuals
 from tests.search.samples import digits
 
 WRAPPED = Wrapped(LogisticRegression())

@@ -45,8 +45,8 @@ class PGSClassifier(ClassifierMixin, PGS):
     ('trusted', False)
     """ + PARAMETERS.format(
         kind="classifier",
-        auto="""all
-        of these that take the rows, and a network for other searches""",
+        more="",
+        auto="all of these that take the rows, and a network for other searches",
         searches='"auto", "structured", "free"',
         search_words="""How weights and labels are found. "auto" takes the posterior of each row's class, from the
         evidence of other rows and a noise matrix, trains models on it and compares. "structured" is an outer loop over
@@ -56,6 +56,7 @@ class PGSClassifier(ClassifierMixin, PGS):
         (log-loss at the model's best temperature), mistake (bool). The rows are those of `held_out_`; of fewer than 150
         trusted rows, "auto" compares on all of the random sample. Searches with an outer loop compare on all trusted
         rows where none are held out, and take their last iterate where none was safe.""",
+        standings="loss, mistakes",
         labels="""label_distribution_ : ndarray (n, k)
         The distribution over `classes_` that each row was trained on; one-hot for trusted rows.
     classes_ : ndarray (k,)""",

@@ -4,21 +4,21 @@ PARAMETERS = """
     Parameters
     ----------
     model : name, learner, torch.nn.Module, scikit-learn {kind}, or a list of these, default="auto"
-        What is trained: "auto", "network", "linear", "forest", "boosting", "kernel", "deep", or your own; "auto" is
-        {auto}.
-        For classes, "auto" as a search holds a contest of what is trained on labels as given and as corrected, and a
-        mixture of at most three may win; a list of models takes part as one.
+        What is trained: "auto", "network", "linear", "forest", "boosting", "kernel", "deep", {more}or your own; "auto"
+        is {auto}.
+        "auto" as a search holds a contest of what is trained on labels as given and as corrected, and a mixture of at
+        most three may win; a list of models takes part as one.
         Learners carry settings: Network(n_hidden=50), Linear(alpha=0.01), Forest(min_samples_leaf=10),
         Module(module, solver="adam"), Wrapped(estimator, features=...).
-    search : {{{searches}}} or Auto, Free or Structured, default="auto"
+    search : {{{searches}}} or an object such as Free(), default="auto"
         {search_words} "free" is the paper's: every weight and every label on its own. Free(n_outer=50) has settings.
     reference : {{"best", "raw", "raw+trusted", "trusted"}}, default="best"
         What you would have had anyway, and what is handed back where nothing better is found: the model trained on
         the weak labels, on weak and trusted labels, on the trusted labels alone, or the best of them on trusted rows
-        held out. In a contest of classes "best" chooses between the last two, of all models.
+        held out. In a contest "best" chooses between the last two, of all models.
     safeness : Safeness or None, default=None
         What "not worse" is to mean besides the comparison with the reference, for example PerClass() + PerGroup().
-        None is Bootstrap(3) for "free" and "structured", and nothing more for "auto".
+        None is Bootstrap(3) for "free" and "structured", and nothing more for others.
     certificate : float, Claims or None, default=None
         Set trusted rows aside before anything sees them, and hand the new model back only if they show, at this
         level, that it is not worse than the reference. `certify(X, y)` does it later, on fresh rows.
@@ -47,8 +47,8 @@ PARAMETERS = """
         new model that was refused is there too. One line for each row and model, and none where trusted rows are too
         few. Columns: row (its number in the X of `fit`, counted on over the processes in their order), model, {columns}
     leaderboard_ : DataFrame
-        Of classes under "auto": how models fared on trusted rows that they had not seen, best first. Columns: learner,
-        trained_on (which labels), loss, mistakes, share (of the mixture that won), seconds.
+        Under "auto": how models fared on trusted rows that they had not seen, best first. Columns: learner, trained_on
+        (which labels), {standings}, share (of the mixture that won), seconds.
     certificate_ : Certificate or None
         What the rows that were set aside say.
     sample_weight_ : ndarray (n,)

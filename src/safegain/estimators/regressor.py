@@ -25,22 +25,26 @@ class PGSRegressor(RegressorMixin, PGS):
     >>> from sklearn.datasets import load_diabetes
     >>> from safegain import PGSRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PGSRegressor(random_state=0).fit(X, y, trusted=range(100))
+    >>> model = PGSRegressor(["linear", "huber"], random_state=0).fit(X, y, trusted=range(100))
     >>> print(model.safeness_.sets[0].name)
-    compared trusted rows
+    held-out rows
     """ + PARAMETERS.format(
         kind="regressor",
-        auto='"linear", regularised least squares',
-        searches='"auto", "free"',
-        search_words="""How weights and shifts of the labels are found. "auto" is a curve of six unknowns from residuals
-        to weights and shifts, and a fit on weak and trusted rows together.""",
+        more='"huber", ',
+        auto="all of these but the network; where a search takes one, linear",
+        searches='"auto", "free", "residuals"',
+        search_words="""How it is found which labels are good, and what the others should be. "auto" asks other rows,
+        and tells good errors from bad ones by likelihood. "residuals" is a curve of six unknowns from residuals to
+        weights and shifts of one linear model or network.""",
         history="",
         columns="""loss
-        (squared error, in the units of y). "auto" cross-validates a linear model on all trusted rows; otherwise the
-        rows are those of `held_out_`, or all trusted rows where none are held out. "free" takes its last iterate where
-        none was safe.""",
+        (squared error, in the units of y). Under "auto" of fewer than 150 trusted rows, and for a linear model under
+        "residuals", these are all trusted rows; otherwise those of `held_out_`, or all where none are held out. "free"
+        takes its last iterate where none was safe.""",
+        standings="loss (mean squared error)",
         labels="""label_shift_ : ndarray (n,)
-        What was added to each label; for a row without one, to what a model predicts for it. 0 for trusted rows.""",
+        What was added to each label; for a row without one, to what a model predicts for it. 0 for trusted rows. Under
+        "auto", labels that are more likely wrong than right are moved to what they should be.""",
     )
     _classifies: ClassVar[bool] = False
 
