@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from safegain.learners.module import Module
     from safegain.learners.network import Network
     from safegain.learners.recipe import Recipe
+    from safegain.learners.reshaped import Reshaped
     from safegain.learners.several import Several
     from safegain.learners.wrapped import Wrapped
     from safegain.runs.loading import load
@@ -73,6 +74,7 @@ _HOME = {
     "PerView": "bilevel.safeness",
     "RMSProp": "bilevel.update_rules",
     "Recipe": "learners.recipe",
+    "Reshaped": "learners.reshaped",
     "Residuals": "search.residuals",
     "Structured": "search.structured",
     "Unrolled": "bilevel.unrolled",
@@ -120,6 +122,7 @@ __all__ = [
     "PerView",
     "RMSProp",
     "Recipe",
+    "Reshaped",
     "Residuals",
     "Several",
     "Structured",

@@ -60,6 +60,11 @@ def with_board(folder, board, outcome="safe", reference="raw+trusted"):
         ("Forest(min_samples_leaf=None)", ("forest", "min_samples_leaf=None")),
         ("something else", ("something else", "")),
         ("Forest(" + 9 * "n_trees=5, " + "(", ("Forest(" + 9 * "n_trees=5, ")[:59] + "…"),
+        ("Reshaped(learner=Boosting(loss='absolute'))", ("boosting", "absolute errors, on a log scale")),
+        (
+            "Reshaped(learner=Huber(), scale='yeo-johnson')",
+            ("linear model that stands large errors", "on a yeo-johnson scale"),
+        ),
     ],
 )
 def test_a_learner_in_plain_words(name, words):

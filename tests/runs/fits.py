@@ -26,6 +26,7 @@ from safegain import (
     PGSClassifier,
     PGSRegressor,
     Recipe,
+    Reshaped,
     Structured,
 )
 from safegain.encoding import TableEncoder
@@ -94,6 +95,7 @@ FITS = {
     "fall back": lambda: fitted(names=(3, 7), missing=(-1, -1), few=6),
     "not certified": lambda: fitted(certificate=Claims(1e-6, 30)),
     "numbers": lambda: fitted_numbers([Forest(n_trees=5), "huber", "linear"]),
+    "reshaped": lambda: fitted_numbers(Reshaped(Boosting(max_iter=10), "yeo-johnson")),
     "numbers with gaps": lambda: fitted_numbers(["huber", Boosting(max_iter=10)], missing=5),
     "ridge": lambda: fitted_numbers(search="residuals", certificate=Claims(0.2, tolerance=0.1)),
     "ridge with gaps": lambda: fitted_numbers(search="residuals", missing=5),

@@ -2,7 +2,7 @@
 
 from sklearn.linear_model import LogisticRegression
 
-from safegain import Boosting, Forest, Huber, KernelMachine, Linear, Network, Several, Wrapped
+from safegain import Boosting, Forest, Huber, KernelMachine, Linear, Network, Reshaped, Several, Wrapped
 from safegain.search.candidates import CORRECTED, Candidate, affordable, candidates, learner_name, that_scale
 
 
@@ -83,4 +83,5 @@ def test_names_say_what_was_set():
         "Forest(min_samples_leaf=3, random_splits=False)"
     )
     assert learner_name(Wrapped(LogisticRegression())) == "Wrapped(estimator=LogisticRegression)"
+    assert learner_name(Reshaped(Forest(n_trees=3))) == "Reshaped(learner=Forest(n_trees=3))"
     assert Candidate(Linear(), "raw").name == "Linear() on raw"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from safegain import Linear
+from safegain import Boosting, Huber, Linear, Reshaped, Several
 from safegain.evidence.number_evidence import TRUST, NumberEvidence
 from safegain.search.folds import Fold, last_fold
-from safegain.search.number_task import NumberTask
+from safegain.search.number_task import NumberTask, skewness
 from safegain.search.task import Task
 from tests.search.samples import made_up, of_numbers
 
@@ -99,3 +99,25 @@ def test_squared_errors_with_the_users_weights(task):
     weighted = replace(task, material=replace(task.material, weight=np.arange(N + N_TRUSTED, dtype=float)))
     np.testing.assert_array_equal(weighted.weight(judged), judged.numpy())
     assert task.weight(judged) is None
+
+
+def test_skewed_numbers_compete_on_another_scale_too():
+    X, y, _, _ = made_up(n=N, n_trusted=N_TRUSTED)
+    every = Several([Boosting(), Huber(), Linear()], only_fitting=True)
+
+    def learners(labels, learner=every):
+        return list(NumberTask.of(of_numbers(X, labels, N, N_TRUSTED, learner=learner)).problem.learner.learners)
+
+    assert learners(np.linspace(0, 1, len(y))) == list(every.learners)
+    prices = np.exp(np.linspace(0, 5, len(y)))[np.random.RandomState(0).permutation(len(y))]
+    assert learners(prices) == [*every.learners, Reshaped(Boosting(), "log"), Reshaped(Huber(), "log")]
+    below = [Reshaped(each, "yeo-johnson") for each in (Boosting(), Huber())]
+    assert learners(prices - 20) == [*every.learners, *below]
+    asked_for = Several([Boosting()])
+    assert learners(prices, asked_for) == [Boosting()]
+
+
+def test_skewness_by_hand():
+    assert skewness(np.arange(101.0)) == pytest.approx(0)
+    assert skewness(np.repeat([0.0, 1.0, 10.0], [40, 40, 20])) == pytest.approx(0.8)
+    assert skewness(np.ones(9)) == 0

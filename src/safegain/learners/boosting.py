@@ -85,6 +85,8 @@ class Boosting(Family):
         return replace(self, learning_rate=2 * self.learning_rate, max_iter=most, patience=patience)
 
     def variants(self, labels: str, n: int, *, classifies: bool) -> tuple[Learner, ...]:
+        if not classifies and n > MANY:  # half of the steps: absolute losses take several times as long
+            return (self.draft(),)
         if self.min_samples_leaf is not None or labels in ("trusted", "corrected"):
             return (self,)
         if not classifies:

@@ -42,6 +42,7 @@ OTHERS = {
     "loss='absolute'": "absolute errors",
 }
 _CALL = re.compile(r"(\w{1,80})\((.*)\)", re.DOTALL)
+_RESHAPED = re.compile(r"Reshaped\(learner=([A-Z]\w{1,40}\(.*?\))(?:, scale='([a-z-]{1,20})')?\)", re.DOTALL)
 _BETWEEN = re.compile(r", (?=\w{1,80}=)")
 
 
@@ -119,6 +120,9 @@ def learner_words(name: str) -> tuple[str, str]:
     >>> learner_words("Forest(min_samples_leaf=5, max_features=0.5)")
     ('forest', 'leaves of 5 rows, max_features=0.5')
     """
+    if reshaped := _RESHAPED.fullmatch(name):
+        inner, settings = learner_words(reshaped[1])
+        return inner, ", ".join(filter(None, [settings, f"on a {reshaped[2] or 'log'} scale"]))
     call = _CALL.fullmatch(name)
     if call is None:
         return cut(name, 60), ""

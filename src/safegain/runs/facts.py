@@ -212,14 +212,14 @@ class StoredModel(Struct, frozen=True, kw_only=True):
     """One trained model. Its arrays in model.safetensors: `model.NAME.ARRAY`, of members `model.NAME.NUMBER.ARRAY`."""
 
     kind: Annotated[
-        Literal["forest", "boosting", "kernel", "deep", "mixture", "estimator", "model"],
+        Literal["forest", "boosting", "kernel", "deep", "mixture", "reshaped", "estimator", "model"],
         told("estimator: one of the user's, as skops stores it; model: an `Architecture`, whose theta is `theta.raw`"),
     ]
     facts: Annotated[
         dict[str, Any],
         told("`n_features`, and a few numbers of each kind; of a mixture `weights` and `sharpness`; `name`"),
     ]
-    members: Annotated[list["StoredModel"] | None, told("of a mixture, at most three")] = None
+    members: Annotated[list["StoredModel"] | None, told("of a mixture at most three, of a reshaped one one")] = None
 
 
 class StoredModels(Struct, frozen=True, kw_only=True):

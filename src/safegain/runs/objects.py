@@ -30,6 +30,7 @@ from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.linear import Linear
 from safegain.learners.network import Network
 from safegain.learners.recipe import Recipe
+from safegain.learners.reshaped import Reshaped
 from safegain.learners.several import Several
 from safegain.search.auto import Auto
 from safegain.search.contest import SafenessReport, SetMargin
@@ -44,7 +45,7 @@ LISTED: dict[str, Any] = {
         *(Cholesky, ConjugateGradient, Neumann, Unrolled),
         *(ClosedForm, Newton, Descent, GradientDescent, Momentum, RMSProp, Adam),
         *(Auto, Free, Structured, Residuals, Network, Linear, Recipe, Claims),
-        *(Forest, Boosting, KernelMachine, DeepNetwork, Huber, Several),
+        *(Forest, Boosting, KernelMachine, DeepNetwork, Huber, Reshaped, Several),
         *(SafenessReport, SetMargin, Certificate, Entry),
     )
 }

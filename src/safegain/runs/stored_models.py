@@ -1,6 +1,7 @@
 """Trained models of any kind as facts and arrays, and back: each by its name, with arrays that begin with it."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from safegain.data.labels import Labels
 from safegain.learners.base import TrainedFamily
 from safegain.learners.kernel_machine import TrainedKernelMachine
 from safegain.learners.mixture import TrainedMixture
+from safegain.learners.reshaped import Scale, TrainedReshaped
 from safegain.learners.trained import TrainedModel
 from safegain.learners.trained_boosting import TrainedBoosting
 from safegain.learners.trained_deep_network import TrainedDeepNetwork
@@ -70,6 +72,10 @@ def _stored(model: Any) -> tuple[StoredModel, Arrays]:
             arrays |= _within(str(number), own)
         facts = {"weights": list(map(float, model.weights)), "sharpness": list(map(float, model.sharpness))}
         return StoredModel(kind="mixture", facts=facts, members=members), arrays
+    if isinstance(model, TrainedReshaped):
+        told, arrays = _stored(model.model)
+        reshaped = {"scale": asdict(model.scale), "off": list(model.off)}
+        return StoredModel(kind="reshaped", facts=reshaped, members=[told]), arrays
     if isinstance(model, TrainedEstimator):
         dumped = np.frombuffer(estimator_to_bytes(model.estimator), dtype=np.uint8)
         return StoredModel(kind="estimator", facts={"name": type(model.estimator).__name__}), {"skops": dumped}
@@ -94,6 +100,12 @@ def _read(stored: StoredModel, arrays: Arrays, labels: Labels, n_features: int, 
         return TrainedMixture(
             tuple(made), tuple(map(float, facts["weights"])), classes, tuple(map(float, facts["sharpness"]))
         )
+    if stored.kind == "reshaped":
+        (member,) = stored.members or []
+        if member.kind in ("mixture", "reshaped") or classes is not None:
+            raise ValueError("a model on another scale needs one of numbers within")
+        within = _read(member, arrays, labels, n_features, module)
+        return TrainedReshaped(within, Scale(**facts["scale"]), tuple(map(float, facts["off"])))
     if stored.kind == "estimator":
         return TrainedEstimator(estimator_from_bytes(arrays["skops"].tobytes(), str(facts["name"])), classes)
     if stored.kind == "model":

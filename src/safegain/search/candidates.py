@@ -59,8 +59,9 @@ def learner_name(learner: Learner) -> str:
     for field in fields(learner):  # type: ignore[arg-type]
         value: Any = getattr(learner, field.name)
         if value is not field.default and value != field.default:
-            shown = (
-                type(value).__name__ if hasattr(value, "get_params") or hasattr(value, "parameters") else repr(value)
-            )
+            theirs = hasattr(value, "get_params") or hasattr(value, "parameters")
+            shown = type(value).__name__ if theirs else repr(value)
+            if isinstance(value, Learner):
+                shown = learner_name(value)
             changed.append(f"{field.name}={shown}")
     return f"{type(learner).__name__}({', '.join(changed)})"

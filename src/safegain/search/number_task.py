@@ -1,8 +1,8 @@
 """A contest for numbers: evidence by what other rows say and a mixture of errors; squared errors judge."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -10,6 +10,11 @@ from torch import Tensor
 
 from safegain.data.checkpoint import Tensors
 from safegain.evidence.number_evidence import TRUST, NumberEvidence, find_number_evidence
+from safegain.learners.boosting import Boosting
+from safegain.learners.deep_network import DeepNetwork
+from safegain.learners.huber import Huber
+from safegain.learners.reshaped import Reshaped
+from safegain.learners.several import Several
 from safegain.learners.target import Target
 from safegain.search.arrangement import numbers, numbers_of_any
 from safegain.search.contest import Score
@@ -18,14 +23,29 @@ from safegain.search.mixing import Mix
 from safegain.search.number_jury import NumberJury
 from safegain.search.number_mixing import mixed_numbers
 from safegain.search.outcome import Choice, Suggestions
+from safegain.search.problem import Problem
 from safegain.search.references import BEST, REFERENCES
 from safegain.search.task import Task
 
 MORE_LIKELY_THAN_NOT = 0.5
+RESHAPED = (Boosting, DeepNetwork, Huber)  # families that skewed numbers may be easier for on another scale
+SKEWED = 0.25
+LEAST = 0.02  # of the numbers that may be below zero for the logarithm to be tried: some are wrong
 
 
 @dataclass(frozen=True)
 class NumberTask(Task[NumberEvidence, NumberJury]):
+    @classmethod
+    def of(cls, problem: Problem, **settings: Any) -> Self:
+        """Of skewed numbers, some of the families that "auto" stands for compete on another scale too."""
+        learner, y = problem.learner, problem.parts.weak.y[problem.parts.labelled].numpy()
+        if isinstance(learner, Several) and learner.only_fitting and skewness(y) > SKEWED:
+            scale = "log" if np.quantile(y, LEAST) > 0 else "yeo-johnson"
+            able = [each for each in learner.learners if isinstance(each, RESHAPED)]
+            more = [Reshaped(each, scale) for each in able]
+            problem = replace(problem, learner=replace(learner, learners=[*learner.learners, *more]))
+        return super().of(problem, **settings)
+
     def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
         return REFERENCES[1:] if self.problem.reference == BEST else (self.problem.reference,)
 
@@ -109,3 +129,9 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
             unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
             base[bare] = torch.from_numpy(self.outputs(model, self.material.X[unlabelled]))
         return Choice(model, parts.labelled.to(torch.float64), torch.zeros_like(base), base)
+
+
+def skewness(y: np.ndarray) -> float:
+    """How much farther nine tenths of the numbers reach up than down from their median, of all that they reach."""
+    low, middle, high = np.quantile(y, (0.05, 0.5, 0.95))
+    return float(abs(high - 2 * middle + low) / (high - low)) if high > low else 0.0
