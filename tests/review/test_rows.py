@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from safegain.review import create_app
-from safegain.review.rows import ORDERS, Query
+from safegain.review.rows import ORDERS, Query, Rows
 from safegain.runs.folder import RunError, open_run
 from safegain.runs.lot import by_lot
+from safegain.runs.words import range_text
 from tests.review.client import TOKEN, decide, numbers, opened, rows
 from tests.run_folders import make_run
 
@@ -173,3 +174,16 @@ def test_questions_that_make_no_sense():
     for wrong, words in (({"order": "alphabet"}, "order: must be one of suspicious"), ({"state": "x"}, "state: ")):
         with pytest.raises(ValueError, match=words):
             Query(**wrong)
+
+
+def test_a_number_is_shown_with_where_the_right_one_lies(tmp_path):
+    folder = make_run(tmp_path / "run", task="numbers")
+    assert Rows(open_run(folder)).summary(0)["interval"] is None  # of a run that says nothing of it
+    path = folder / "labels-1-of-1.parquet"
+    labels = pd.read_parquet(path)
+    known = labels["suggested"].notna()
+    labels.assign(low=labels["suggested"] - 3, high=labels["suggested"] + 4.5).to_parquet(path, index=False)
+    shown = Rows(open_run(folder))
+    for place in (int(np.flatnonzero(known)[0]), int(np.flatnonzero(~known)[0])):
+        suggested, told = labels["suggested"][place], shown.summary(place)["interval"]
+        assert told == (range_text(suggested - 3, suggested + 4.5) if known[place] else None)

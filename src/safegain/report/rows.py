@@ -21,7 +21,7 @@ class Row:
     row: int
     given: str
     suggested: str
-    interval: str | None  # of a number: where the right one lies if the label is wrong
+    interval: str | None  # of a number: where the right one lies if the label is wrong; None: it is known
     sure: float
     words: str  # how sure: that the suggested class is right, or that the number as given is wrong
     picture: str | None  # data: address
@@ -48,7 +48,7 @@ def _row(issue: dict[str, Any], example: dict[str, Any] | None, numbers: bool) -
         row=issue["row"],
         given=label(issue["given"]),
         suggested=label(issue["suggested"]),
-        interval=range_text(issue["low"], issue["high"]) if "low" in issue else None,
+        interval=range_text(issue["low"], issue["high"]) if issue.get("low") != issue.get("high") else None,
         sure=sure,
         words=f"that it is wrong: {likely(sure)}" if numbers else likely(sure),
         picture=None if example is None else _small(example["picture"]),

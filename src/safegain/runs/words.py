@@ -41,7 +41,9 @@ def range_text(low: Any, high: Any) -> str:
     ('3.14 to 3.27', '1200 to 1900')
     """
     width = abs(float(high) - float(low))
-    places = 15 if not width or not np.isfinite(width) else int(1 - np.floor(np.log10(width)))
+    if not width:
+        return label_text(float(low))
+    places = int(1 - np.floor(np.log10(width)))
     return " to ".join(label_text(round(float(end), places)) for end in (low, high))
 
 
@@ -50,15 +52,13 @@ def noise_words(labels: pd.DataFrame) -> str | None:
     weak = labels[~labels["trusted"].astype(bool) & labels["given"].notna()]
     if "low" not in labels or not len(weak):
         return None
-    share, wrong = float(weak["suspicion"].mean()), weak[weak["suspicion"] > DOUBTFUL]
+    wrong = weak[weak["suspicion"] > DOUBTFUL]
     if not len(wrong):
-        return f"{_about(share)} of the values look wrong, and none of them stands out."
+        return "None of the values looks wrong."
+    share = len(wrong) / len(weak)
     off = float(np.median(np.abs(wrong["given"].astype(float) - wrong["suggested"].astype(float))))
-    return f"{_about(share)} of the values look wrong, typically by {off:.2g}."
-
-
-def _about(share: float) -> str:
-    return "Fewer than 1%" if share < 0.01 else f"About {share:.0%}"
+    about = "Fewer than 1%" if share < 0.01 else f"About {share:.0%}"
+    return f"{about} of the values look wrong, typically by {off:.2g}."
 
 
 def judged(facts: Facts) -> str:
