@@ -1,0 +1,55 @@
+"""Safegain for numbers as a user gets it who sets nothing."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from experiments.methods.safegain_default import _plain
+from experiments.methods.usual_numbers import error_on_test_rows
+
+NAME = "PGS, default"
+LARGE = 1.0  # standard deviations of the right numbers: errors that must be found
+
+
+def measure(problem: Any, seed: int, *, quick: bool) -> dict[str, Any]:
+    from safegain import PGSRegressor
+
+    model, began = PGSRegressor(random_state=seed), time.perf_counter()
+    model.fit(problem.X, problem.y, trusted=problem.trusted)
+    seconds = round(time.perf_counter() - began, 3)
+    return {
+        "error": error_on_test_rows(model, problem),
+        "reference_error": error_on_test_rows(model.reference_model_, problem),
+        **of_suggestions(model, problem),
+        "fit_seconds": seconds,
+        "fell_back": bool(model.safeness_.fell_back),
+        "reference": model.reference_,
+        "leaderboard": _plain(model.leaderboard_),
+    }
+
+
+def of_suggestions(model: Any, problem: Any) -> dict[str, float]:
+    """Over the weak rows: who is called wrong, how often that is so, and how good suggestions are; nan: nobody."""
+    found = model.record_.suggestions
+    if found is None:
+        return {}
+    weak, given, true = ~problem.trusted, problem.y, problem.true
+    wrong = weak & (given != true)
+    large = wrong & (np.abs(given - true) > LARGE * true.std())
+    called = weak & (np.nan_to_num(found.suspicion) > 0.5)
+    closer = np.abs(found.number - true) < np.abs(given - true)
+    tiny = 1e-9 * (1 + np.abs(true))
+    inside = (found.low - tiny <= true) & (true <= found.high + tiny)
+
+    def share(of: np.ndarray, among: np.ndarray) -> float:
+        return float(of[among].mean()) if among.any() else float("nan")
+
+    return {
+        "called": share(called, weak),
+        "precision": share(wrong, called),
+        "recall": share(called, wrong),
+        "large_recall": share(called, large),
+        "closer": share(closer, called & large),
+        "covered": share(inside, called & wrong),
+    }
