@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export SAFEGAIN_DATA ?= ../shared/data
 
-.PHONY: demo test killed quickstart check bench mnist reproduce board clean
+.PHONY: demo test killed quickstart check bench mnist reproduce board numbers clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -48,6 +48,10 @@ reproduce: .venv/installed
 # instead of the development sets, from a clean work tree at a tag board-*.
 board: .venv/installed
 	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" FINAL="$(FINAL)" $(BIN)/python -m experiments.board
+
+# docs/numbers.md: the same for numbers.
+numbers: .venv/installed
+	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" FINAL="$(FINAL)" $(BIN)/python -m experiments.number_board
 
 clean:
 	rm -rf .venv build dist src/*.egg-info

@@ -71,6 +71,12 @@ class BoardCell:
     def name(self) -> str:
         return f"{self.set}, {self.label}"
 
+    @property
+    def cost(self) -> int:
+        """Images, with hundreds of columns, last; else by classes, for each of which boosting grows trees, and rows."""
+        rows, classes = SHAPES[self.set]
+        return (self.set in ("mnist", "cifar10n")) * 10**9 + classes * min(rows, 10_000)
+
 
 def noises(name: str) -> tuple[tuple[str, float | None], ...]:
     if name in OWN_NOISE:

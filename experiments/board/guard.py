@@ -7,11 +7,14 @@ from experiments.board.strongest import FILE
 from experiments.store import Store
 
 TAGS = "board-*"
-WRITTEN = ("experiments/results/", "docs/board.md", "docs/figures/")  # by the run itself, which may be interrupted
+# By the run itself, which may be interrupted.
+WRITTEN = ("experiments/results/", "docs/board.md", "docs/numbers.md", "docs/figures/")
 ROOT = Path(__file__).parents[2]
 
 
-def refuse_final_run(store: Store, *, quick: bool, root: Path = ROOT, strongest: Path = FILE) -> None:
+def refuse_final_run(
+    store: Store, *, quick: bool, data: str = "final", root: Path = ROOT, strongest: Path = FILE
+) -> None:
     """Raise ValueError, with what is to be done, unless everything is as it must be."""
     if quick:
         raise ValueError("--final: a rehearsal never touches the final sets; leave out --quick or --final")
@@ -27,16 +30,16 @@ def refuse_final_run(store: Store, *, quick: bool, root: Path = ROOT, strongest:
             f"--final: this commit has no tag {TAGS}; tag the commit that is to be judged, and check it out"
         )
     head = _git(root, "rev-parse", "HEAD").strip()
-    if others := final_commits(store) - {head}:
+    if others := final_commits(store, data) - {head}:
         raise ValueError(
-            f"{store.folder / 'final.jsonl'}: has results of commit {min(others)}, and {head} is checked out; "
+            f"{store.folder / data}.jsonl: has results of commit {min(others)}, and {head} is checked out; "
             "go back to that commit, or remove its results"
         )
 
 
-def final_commits(store: Store) -> set[str]:
+def final_commits(store: Store, data: str = "final") -> set[str]:
     """The commits from which final sets have been run."""
-    return {record["versions"].get("commit", "unknown") for record in store.records("final")}
+    return {record["versions"].get("commit", "unknown") for record in store.records(data)}
 
 
 def _git(root: Path, *words: str) -> str:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.board.cells import (
     DEVELOPMENT_CELLS,
     FINAL_CELLS,
     NAMED_CELLS,
-    SHAPES,
     VERY_FEW_CELLS,
-    BoardCell,
 )
 from experiments.board.entries import (
     BOUNDS,
@@ -35,14 +34,15 @@ class Part:
     """Cells that are shown together, and who plays there with which seeds."""
 
     title: str
-    cells: tuple[BoardCell, ...]
+    cells: tuple[Any, ...]  # cells of a board
     players: tuple[tuple[tuple[Entry, ...], range], ...]
+    rehearsed: tuple[str, ...] = QUICK_SETS
 
     def runs(self, quick: bool = False) -> list[Run]:
         """Seed by seed, so that a board that is cut short is a board of fewer seeds; in a seed, cheap sets first."""
-        cells = sorted(self.cells, key=_cost)
+        cells = sorted(self.cells, key=lambda cell: cell.cost)
         if quick:  # one cell of each set that takes no time
-            cells = list({cell.set: cell for cell in cells if cell.set in QUICK_SETS}.values())
+            cells = list({cell.set: cell for cell in cells if cell.set in self.rehearsed}.values())
         found = [
             entry.run(cell, seed, quick)
             for seed in (SEEDS[:1] if quick else SEEDS)
@@ -134,12 +134,6 @@ def seconds_needed(planned: Sequence[Run], results: Results) -> float:
         found = by_cell.get(_cell_key(run)) or by_entry.get(_entry_key(run))
         total += sum(found) / len(found) if found else float("nan")
     return total
-
-
-def _cost(cell: BoardCell) -> int:
-    """Images, with hundreds of columns, last; else by classes, for each of which boosting grows trees, and by rows."""
-    rows, classes = SHAPES[cell.set]
-    return (cell.set in ("mnist", "cifar10n")) * 10**9 + classes * min(rows, 10_000)
 
 
 def _entry_key(run: Run) -> tuple:

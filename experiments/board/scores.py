@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from experiments.board.cells import BoardCell
 from experiments.board.entries import SEEDS
 from experiments.board.plan import Part
 from experiments.entry import Entry
@@ -20,7 +20,7 @@ class Scores:
     _found: dict[tuple[Entry, str], np.ndarray] = field(default_factory=dict, repr=False, compare=False)
 
     @property
-    def cells(self) -> tuple[BoardCell, ...]:
+    def cells(self) -> tuple[Any, ...]:
         return self.part.cells
 
     @property
@@ -51,10 +51,10 @@ class Scores:
     def missing(self) -> int:
         return sum(self.results(run) is None for run in self.part.runs(self.quick))
 
-    def _seconds(self, entry: Entry, cell: BoardCell, seed: int) -> float:
+    def _seconds(self, entry: Entry, cell: Any, seed: int) -> float:
         record = self.results(entry.run(cell, seed, self.quick))
         return float("nan") if record is None or entry.part else record["seconds"]
 
-    def _figure(self, entry: Entry, cell: BoardCell, seed: int, word: str) -> float:
+    def _figure(self, entry: Entry, cell: Any, seed: int, word: str) -> float:
         record = self.results(entry.run(cell, seed, self.quick))
         return float("nan") if record is None else float(record["metrics"].get(entry.metric(word), np.nan))

@@ -1,0 +1,24 @@
+"""What a person has to say on the page of the board for numbers; everything else there is computed."""
+
+HOW_IT_IS_PLAYED = """\
+**Data sets.** Settings are chosen on the development sets alone; the final sets judge ([the sets](datasets.md)). Sets
+with fewer than 1,000 rows (bodyfat, mpg) are shown and not judged.
+
+**Cells.** A cell is a data set, a kind of errors, the share of wrong labels and a number of trusted rows. Errors are
+normal (half a standard deviation of the labels, or one), heavy-tailed (Student, 1.5 degrees of freedom, half a
+standard deviation), one-sided (exponential, one standard deviation), wrong units and signs (factors 10, 100, 1000,
+0.1, -1), and labels of other rows. There are 300 trusted rows, and 30 with the typical errors. At most 3,000 rows are
+weak, and 1,500 to 3,000 test. Each seed draws rows, errors and test rows anew.
+
+**Usual models.** Ridge and Huber regression, random forest (300 trees; leaf 1 and leaf 10), ExtraTrees (leaf 5),
+scikit-learn's histogram boosting with squared and with absolute loss, SVR (RBF, labels standardised), 25 neighbours;
+each on all labels with the trusted rows' right ones ("raw + trusted"), and on the trusted rows alone.
+
+**Peers.** cleanlab.regression around boosting and forest, trusted rows never left out; RANSAC."""
+
+HOW_IT_IS_JUDGED = """\
+- **Error.** Mean squared error on the test rows over their variance. Means over cells and seeds are geometric.
+- **Best usual model.** The one with the smallest mean error on seeds 0 to 4, compared on seeds 5 to 9. We are above a
+  ratio *with 95% confidence* if the one-sided bound of the five logarithms is (paired t, four degrees of freedom).
+- **Unsafe.** More than 5% above the usual model that five-fold cross-validation over trusted rows would have picked.
+- **Called wrong.** Numbers that are more likely wrong than right. "Closer" and "covered" are of those."""
