@@ -133,3 +133,46 @@ def test_the_share_of_good_rows_is_the_mean_of_its_density(most, k, n):
 
     wanted = quad(lambda r: r * density(r), 0, most)[0] / quad(density, 0, most)[0]
     assert _good_share(most, k, n) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_checked_labels_say_how_labels_go_wrong():
+    """Of few weak rows nobody could tell; pairs of given and right labels can."""
+    sizes = {True: [], False: []}
+    for seed in range(4):
+        y, predicted, _, right, bad = made("normal", n_trusted=0, seed=seed)
+        rows = np.r_[np.arange(60), np.arange(100, 500), np.arange(100, 500)]  # weak, as given, and as checked
+        known = np.r_[np.full(60, np.nan), (~bad[100:500]).astype(float), np.full(400, np.nan)]
+        trusted = np.arange(len(rows)) >= 460
+        given = np.where(trusted, right[rows], y[rows])
+        for told in (True, False):
+            kept = np.ones(len(rows), bool) if told else np.isnan(known)
+            errors = fit_errors(
+                given[kept],
+                predicted[rows][kept],
+                np.ones(kept.sum()),
+                trusted[kept],
+                np.random.RandomState(0),
+                known[kept] if told else None,
+            )
+            sizes[told].append(abs(errors.shares[0] - 0.8))
+    assert max(sizes[True]) < 0.04
+    assert np.mean(sizes[True]) < 0.5 * np.mean(sizes[False])
+
+
+def test_labels_of_zero_are_no_unit_mistakes():
+    random = np.random.default_rng(0)
+    predicted = np.abs(random.normal(20, 15, N))
+    y = np.where(random.random(N) < 0.3, 0.0, predicted + random.normal(size=N))
+    predicted = np.where(y == 0, 0.5 * random.normal(size=N), predicted)
+    trusted = np.arange(N) >= N - 30
+    errors = fit_errors(y, predicted, np.ones(N), trusted, np.random.RandomState(0))
+    assert (errors.good(errors.labels(y, predicted, np.ones(N))) > 0.5).mean() > 0.995
+
+
+def test_far_beyond_every_trusted_row_nothing_is_good():
+    errors, labels, _, bad = found("heavy", n_trusted=30)
+    good, off = errors.good(labels), np.abs(labels.residual) / labels.scale
+    assert errors.reach > off[~bad].mean()
+    far = off > 5 * errors.reach
+    assert far.any()
+    assert good[far].max() < 0.01
