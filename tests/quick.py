@@ -3,10 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import scipy.sparse
 
 from safegain.evidence.class_heads import FORESTS
+from safegain.evidence.number_heads import FoldedNumbers, ForestNumbers, NumberHead
+from safegain.learners.forest import Forest
+from safegain.learners.linear import Linear
 
 ROOT = Path(__file__).parents[1]
 COMMAND = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.quick import main; main()"  # for python -c
@@ -25,13 +31,17 @@ def quick_evidence() -> Iterator[None]:
         patch.setattr("safegain.evidence.pooled.heard_by_trusted", lambda *_: (0.0, True))
         patch.setattr("safegain.evidence.number_heads.MOST_TREES", 10)
         patch.setattr("safegain.evidence.number_heads.LEAST_TREES", 10)
-        patch.setattr("safegain.evidence.number_heads.WIDTHS", (2.0,))
-        patch.setattr("safegain.evidence.number_heads.PENALTIES", (0.1, 1.0))
-        patch.setattr("safegain.evidence.number_heads.STEPS", 10)
+        patch.setattr("safegain.evidence.number_evidence.number_heads", _few_heads)
         patch.setattr("safegain.evidence.number_evidence.ROUNDS", 1)
         patch.setattr("safegain.evidence.errors.FIRST_STEPS", 5)
-        patch.setattr("safegain.evidence.errors.STEPS", 10)
+        patch.setattr("safegain.evidence.errors.STEPS", 5)
+        patch.setattr("safegain.evidence.errors.UNITS", (10.0,))
         yield
+
+
+def _few_heads(X: Any, random: np.random.RandomState) -> list[NumberHead]:
+    linear = FoldedNumbers(X, Linear(alpha=1e-3), random=random, n_folds=2)
+    return [linear] if scipy.sparse.issparse(X) else [linear, ForestNumbers(X, Forest(min_samples_leaf=3), random)]
 
 
 def main() -> None:

@@ -91,7 +91,7 @@ def test_a_regression_has_its_own_measure_and_clip():
     X, y = load_diabetes(return_X_y=True)
     trusted = np.arange(len(y)) % 5 < 3
     given = np.where(trusted, y, y + 400 * (np.random.RandomState(0).rand(len(y)) < 0.5))
-    model = PGSRegressor(certificate=0.1, reference="raw", random_state=0).fit(X, given, trusted=trusted)
+    model = PGSRegressor("linear", certificate=0.1, reference="raw", random_state=0).fit(X, given, trusted=trusted)
     assert model.certificate_.certified
     aside = model.set_aside_
     clip = np.ptp(y[trusted & ~aside])

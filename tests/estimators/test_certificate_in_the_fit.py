@@ -101,7 +101,7 @@ def test_a_regression_is_certified_too():
     trusted = np.arange(len(y)) % 5 < 3
     rng = np.random.RandomState(0)
     given = np.where(trusted, y, y + 400 * (rng.rand(len(y)) < 0.5))
-    fitted = PGSRegressor(certificate=0.1, reference="raw", random_state=0).fit(X, given, trusted=trusted)
+    fitted = PGSRegressor("linear", certificate=0.1, reference="raw", random_state=0).fit(X, given, trusted=trusted)
     aside = fitted.set_aside_
     assert aside.sum() == pytest.approx(trusted.sum() / 2, abs=1)
     assert fitted.certificate_.certified
@@ -111,11 +111,11 @@ def test_a_regression_is_certified_too():
     assert fitted.certify(X[aside], y[aside], Claims(0.1, clip=np.ptp(seen))).entries[0] == entry
     assert fitted.certify(X[aside], y[aside]).entries[0].bound == np.ptp(y[trusted]) ** 2  # all trusted labels now
     # Labels of the rows set aside have no say in anything, not even in the units of the others.
-    other = PGSRegressor(certificate=0.1, reference="raw", random_state=0)
+    other = PGSRegressor("linear", certificate=0.1, reference="raw", random_state=0)
     other.fit(X, np.where(aside, given + 5, given), trusted=trusted)
     for first, second in ((fitted.references_["raw"], other.references_["raw"]), (fitted.model_, other.model_)):
         np.testing.assert_array_equal(first.predict(X), second.predict(X))
-    wide = PGSRegressor(certificate=Claims(clip=50.0, measures="absolute_error"), random_state=0)
+    wide = PGSRegressor("linear", certificate=Claims(clip=50.0, measures="absolute_error"), random_state=0)
     (entry,) = wide.fit(X, given, trusted=trusted).certificate_.entries
     assert (entry.measure, entry.bound) == ("absolute_error", 50.0)
 

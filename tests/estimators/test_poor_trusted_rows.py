@@ -57,7 +57,7 @@ def test_safeness_is_checked_however_the_fit_ends(n_trusted):
     trusted = np.arange(300) < n_trusted
     for safeness, words in ((PerGroup(), "PerGroup: needs the group"), (PerClass(), "PerClass: a regressor has no")):
         with pytest.raises(ValueError, match=words):
-            PGSRegressor(safeness=safeness, random_state=0).fit(X, y, trusted=trusted)
+            PGSRegressor("linear", safeness=safeness, random_state=0).fit(X, y, trusted=trusted)
     with pytest.raises(ValueError, match="PerGroup: needs the group"):
         PGSClassifier("linear", safeness=PerGroup()).fit(X, y > 0, trusted=trusted)
 

@@ -27,7 +27,7 @@ def test_every_search_and_task_shows_its_stages(capsys):
     for model, data in [
         (PGSClassifier("linear", verbose=1, random_state=0), (X, noisy, trusted)),
         (PGSClassifier(DecisionTreeClassifier(), verbose=1, random_state=0), (X, noisy, trusted)),
-        (PGSRegressor(verbose=1, random_state=0), (Xr, yr, tr)),
+        (PGSRegressor("linear", verbose=1, random_state=0), (Xr, yr, tr)),
     ]:
         model.fit(*data)
         out, err = capsys.readouterr()

@@ -16,7 +16,7 @@ BRIEF = Network(n_hidden=16, recipe=Recipe(n_steps=40))
 CASES = {
     "default": (lambda: PGSClassifier(BRIEF, random_state=0), noisy_digits),
     "free": (lambda: classifier(certificate=0.2), noisy_digits),
-    "numbers": (lambda: PGSRegressor(certificate=0.2, random_state=0), noisy_diabetes),
+    "numbers": (lambda: PGSRegressor("linear", certificate=0.2, random_state=0), noisy_diabetes),
     "wrapped": (lambda: PGSClassifier(LogisticRegression(max_iter=500), random_state=0), noisy_digits),
 }
 

@@ -91,7 +91,7 @@ def test_shifts_are_added_to_labels_and_to_predictions_where_there_is_none():
 
 def test_errors_count_up_to_the_range_of_the_trusted_labels():
     X, noisy, _, trusted = noisy_diabetes()
-    fitted = PGSRegressor(certificate=0.2, random_state=0).fit(X, noisy, trusted=trusted)
+    fitted = PGSRegressor("linear", certificate=0.2, random_state=0).fit(X, noisy, trusted=trusted)
     assert fitted.record_.clip == np.ptp(noisy[trusted])
     assert fitted.certificate_.entries[0].bound == pytest.approx(np.ptp(noisy[trusted & ~fitted.set_aside_]) ** 2)
     assert fitted.certify(X[:90], noisy[:90]).entries[0].bound == pytest.approx(fitted.record_.clip**2)

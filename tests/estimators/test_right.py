@@ -62,7 +62,7 @@ def test_right_numbers():
     X, _, true, trusted = noisy_diabetes()
     given = true + np.random.RandomState(0).randn(len(true)) * 150 * (np.arange(len(true)) % 2)
     right = np.where(trusted, true, np.nan)
-    fitted = PGSRegressor(random_state=0).fit(X, given, right=right)
+    fitted = PGSRegressor("linear", random_state=0).fit(X, given, right=right)
     np.testing.assert_array_equal(fitted.corrected_labels_[trusted], true[trusted])
     np.testing.assert_array_equal(fitted.record_.given, given)
     issues = fitted.label_issues()
@@ -147,7 +147,7 @@ def test_row_weights_count_in_the_contest():
     """The rows on which a model is good are those that count: the other reference is the best."""
     X, y, _, trusted = noisy_diabetes()
     found = [
-        PGSRegressor(random_state=0).fit(X, y, trusted=trusted, sample_weight=w).safeness_.sets[0].raw_loss
+        PGSRegressor("linear", random_state=0).fit(X, y, trusted=trusted, sample_weight=w).safeness_.sets[0].raw_loss
         for w in (None, np.ones(len(y)), 1 + 9.0 * (np.arange(len(y)) % 8 == 0))
     ]
     assert found[0] == pytest.approx(found[1])

@@ -94,7 +94,7 @@ def test_labels_before_their_check_are_told_and_stored(tmp_path, kind):
     else:
         truth = X[:, 1] + 0.1 * X[:, 2]
         given, right = truth + 5 * wrong, np.where(trusted, truth, np.nan)
-        model = PGSRegressor(random_state=0).fit(X, given, right=right, sample=sample)
+        model = PGSRegressor("linear", random_state=0).fit(X, given, right=right, sample=sample)
     save(model, tmp_path, X)
     found = open_run(tmp_path).facts.checked
     others = trusted & ~sample

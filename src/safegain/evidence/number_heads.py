@@ -103,5 +103,7 @@ def number_heads(X: Rows, random: np.random.RandomState) -> list[NumberHead]:
 
 def head_of_many(X: Rows, random: np.random.RandomState) -> NumberHead:
     """Each half of the rows is predicted by what the other has taught; sparse rows by a linear model."""
-    learner = Linear(alpha=1e-3) if scipy.sparse.issparse(X) else Boosting(max_iter=STEPS, learning_rate=0.2)
-    return FoldedNumbers(X, learner, random=random, n_folds=2)
+    if scipy.sparse.issparse(X):
+        return FoldedNumbers(X, Linear(alpha=1e-3), random=random, n_folds=2)
+    steps = Boosting(max_iter=STEPS, learning_rate=0.2)
+    return FoldedNumbers(X, replace(steps, loss="absolute"), steps, random=random, n_folds=2)
