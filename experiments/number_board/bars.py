@@ -3,6 +3,7 @@
 import numpy as np
 
 from experiments.bars import Bar
+from experiments.board.entries import JUDGED
 from experiments.board.scores import Scores
 from experiments.number_board.entries import BOUNDS, OURS, USUAL
 from experiments.number_board.judging import beyond, hindsight, of, picked, ratio, score
@@ -49,7 +50,7 @@ def _geometric(ours: np.ndarray, theirs: np.ndarray, cells: np.ndarray, whole: b
     what = f"The same, geometric mean over cells with wrong labels: below {GAIN}"
     if not cells.any():
         return Bar(what, "", None)
-    found = float(ratio(np.nanmean((ours - theirs)[cells][:, 5:])))
+    found = float(ratio(np.nanmean((ours - theirs)[cells][:, JUDGED])))
     return Bar(what, f"{found:.3f}", found < GAIN if whole else None)
 
 

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 from scipy.stats import yeojohnson
+from sklearn.linear_model import Ridge
 
 from safegain.learners.boosting import Boosting
 from safegain.learners.huber import Huber
 from safegain.learners.linear import Linear
 from safegain.learners.reshaped import MARGIN, Reshaped, Scale, TrainedReshaped
+from safegain.learners.several import Several
 from safegain.learners.target import Target
+from safegain.learners.wrapped import Wrapped
 
 RANDOM = np.random.default_rng(0)
 PRICES = np.exp(RANDOM.normal(3, 1, 2000))
@@ -76,8 +79,10 @@ def test_rows_without_weight_have_no_say():
 def test_settings_and_what_it_takes():
     with pytest.raises(ValueError, match="Reshaped: scale must be one of log, yeo-johnson, got 'square'"):
         Reshaped(Linear(), "square")
-    with pytest.raises(ValueError, match="Reshaped: learner must be a learner"):
-        Reshaped("linear")
+    for wrong in ("linear", Wrapped(Ridge()), Several([Linear()]), Reshaped(Linear())):
+        with pytest.raises(ValueError, match="Reshaped: learner must be one of Safegain's own"):
+            Reshaped(wrong)
+    assert Reshaped(Boosting(), "yeo-johnson").draft() == Reshaped(Boosting().draft(), "yeo-johnson")
     with pytest.raises(ValueError, match="model: Reshaped is for numbers"):
         Reshaped(Linear()).check_task(classifies=True)
     Reshaped(Linear()).check_task(classifies=False)
@@ -93,6 +98,12 @@ def test_settings_and_what_it_takes():
 def test_what_is_no_scale(wrong):
     with pytest.raises(ValueError, match="a scale has"):
         Scale(**{"exponent": 0.5, "size": 1.0, "mean": 0.0, "unit": 1.0, "least": -2.0, "most": 2.0} | wrong)
+
+
+@pytest.mark.parametrize("off", [(), (0.0, np.inf)])
+def test_what_are_no_residuals(off):
+    with pytest.raises(ValueError, match="a model on another scale has no residuals"):
+        TrainedReshaped(None, Scale(None, 1.0, 0.0, 1.0, -1.0, 1.0), off)
 
 
 def test_it_has_no_classes():

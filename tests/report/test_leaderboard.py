@@ -63,7 +63,7 @@ def with_board(folder, board, outcome="safe", reference="raw+trusted"):
         ("Reshaped(learner=Boosting(loss='absolute'))", ("boosting", "absolute errors, on a log scale")),
         (
             "Reshaped(learner=Huber(), scale='yeo-johnson')",
-            ("linear model that stands large errors", "on a yeo-johnson scale"),
+            ("robust linear model", "on a yeo-johnson scale"),
         ),
     ],
 )

@@ -56,7 +56,7 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
         few = few.assign(given=few["given"].map(label_text), suggested=few["suggested"].map(label_text))
         if "low" in few:  # one column is easier to read than two
             ranges = [range_text(*ends) for ends in zip(few["low"], few["high"], strict=True)]
-            few = few.assign(low=ranges).rename(columns={"low": "nine in ten"}).drop(columns="high")
+            few = few.assign(low=ranges).rename(columns={"low": "90% range"}).drop(columns="high")
         talk.table(few.columns.tolist(), few.itertuples(index=False))
         if len(few) < len(shown):
             talk.say(f"{len(few)} of {len(shown):,}; all of them: safegain labels {folder} --out labels.csv")

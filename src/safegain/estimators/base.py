@@ -244,7 +244,8 @@ class PGS(Parameters, ABC):
         Columns: row (its number in the X of `fit`), given, suggested (the most likely other label), confidence (in
         the suggested one, in [0, 1]), weight. Suspicion is one minus the row's weight times what is left of its label.
         Numbers under "auto" are listed by the probability that they are wrong, which is their confidence, also where
-        the reference was handed back; `low` and `high` are where the right number then lies, nine times in ten.
+        the reference was handed back; The right number then lies between `low` and `high` with a
+        probability of 90%.
         """
         check_is_fitted(self)
         return issues(self.record_.labels, self.trusted_, self.sample_weight_, self._alternatives())

@@ -31,7 +31,7 @@ class PGSRegressor(RegressorMixin, PGS):
     """ + PARAMETERS.format(
         kind="regressor",
         more='"huber", ',
-        auto="all of these but the network; where a search takes one, linear",
+        auto='all of these except the network; "linear" for other searches',
         searches='"auto", "free", "residuals"',
         search_words="""How it is found which labels are good, and what the others should be. "auto" asks other rows,
         and tells good errors from bad ones by likelihood. "residuals" is a curve of six unknowns from residuals to

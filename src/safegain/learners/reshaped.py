@@ -18,7 +18,10 @@ from scipy.stats import yeojohnson_llf
 
 from safegain.data.settings import check, setting
 from safegain.learners.base import Learner, Trained
+from safegain.learners.module import Module
+from safegain.learners.several import Several
 from safegain.learners.target import Target
+from safegain.learners.wrapped import Wrapped
 
 SCALES = ("log", "yeo-johnson")
 ENDS = (0.01, 0.99)  # of the numbers, beyond which one has no say in the exponent: it may be wrong
@@ -42,7 +45,8 @@ class Reshaped(Learner):
     scale: str = "log"
 
     def __post_init__(self) -> None:
-        check(self, "learner", "be a learner", isinstance(self.learner, Learner))
+        own = isinstance(self.learner, Learner) and not isinstance(self.learner, Wrapped | Module | Several | Reshaped)
+        check(self, "learner", "be one of Safegain's own, such as Boosting()", own)
         check(self, "scale", f"be one of {', '.join(SCALES)}", self.scale in SCALES)
 
     @property
@@ -67,6 +71,9 @@ class Reshaped(Learner):
 
     def cost(self, n: int, d: int, k: int) -> float:
         return self.learner.cost(n, d, k)
+
+    def draft(self) -> Learner:
+        return Reshaped(self.learner.draft(), self.scale)
 
     def variants(self, labels: str, n: int, *, classifies: bool) -> tuple[Learner, ...]:
         found = self.learner.variants(labels, n, classifies=classifies)
@@ -135,6 +142,10 @@ class TrainedReshaped:
     scale: Scale
     off: tuple[float, ...]  # residuals of t
     classes: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        if not self.off or not all(map(math.isfinite, self.off)):
+            raise ValueError("a model on another scale has no residuals, or some that are not finite")
 
     @property
     def classes_(self) -> np.ndarray:

@@ -23,7 +23,7 @@ LEARNERS = {
     "DeepNetwork": "deep network",
     "Network": "network",
     "Linear": "linear model",
-    "Huber": "linear model that stands large errors",
+    "Huber": "robust linear model",
 }
 OF_THE_USER = {"Wrapped": "estimator=", "Module": "module="}
 COUNTS = {  # settings that are whole numbers, and what they count

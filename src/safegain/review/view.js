@@ -56,7 +56,7 @@ function choices(row, about, act) {
   const suggestion = row.suggested == null
     ? el("p", { class: "none" }, "No suggestion: the label looks right, or the model cannot tell.")
     : el("p", { class: "suggestion" }, "Suggested ", label(row.suggested, "suggested"), el("br"),
-      row.interval == null ? null : el("span", { class: "words" }, "nine times in ten ", row.interval, el("br")),
+      row.interval == null ? null : el("span", { class: "words" }, "90% range: ", row.interval, el("br")),
       el("span", { class: "words" }, row.confidence));
   return el("section", { class: "choices", "aria-label": "Your decision" },
     el("p", {}, "Given ", label(row.given, "given")), suggestion, badge(row.state),

@@ -16,6 +16,7 @@ from safegain.learners.huber import Huber
 from safegain.learners.reshaped import Reshaped
 from safegain.learners.several import Several
 from safegain.learners.target import Target
+from safegain.learners.training_set import MORE_LIKELY_THAN_NOT
 from safegain.search.arrangement import numbers, numbers_of_any
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
@@ -27,7 +28,6 @@ from safegain.search.problem import Problem
 from safegain.search.references import BEST, REFERENCES
 from safegain.search.task import Task
 
-MORE_LIKELY_THAN_NOT = 0.5
 RESHAPED = (Boosting, DeepNetwork, Huber)  # families that skewed numbers may be easier for on another scale
 SKEWED = 0.25
 LEAST = 0.02  # of the numbers that may be below zero for the logarithm to be tried: some are wrong
