@@ -117,15 +117,15 @@ def test_rows_that_stay_where_they_are_and_a_network(tmp_path):
 
 def test_which_learners_read_rows_in_blocks():
     many, few = 10**6, 100
-    assert Residuals().streams(Linear(), many, classifies=False)
+    assert Residuals().streams(Linear(), many)
     for learner in (Network(), MODULE):
-        assert not Residuals().streams(learner, many, classifies=False)
-    assert not Residuals().streams(Linear(), few, classifies=False)
+        assert not Residuals().streams(learner, many)
+    assert not Residuals().streams(Linear(), few)
     for learner in (Linear(), Network(), Wrapped(Ridge())):
-        assert not Auto().streams(learner, many, classifies=False)
-    assert Free().streams(Linear(), few, classifies=True)
-    assert not Free().streams(Network(), many, classifies=True)
-    assert not Structured().streams(Linear(), many, classifies=True)
+        assert not Auto().streams(learner, many)
+    assert Free().streams(Linear(), few)
+    assert not Free().streams(Network(), many)
+    assert not Structured().streams(Linear(), many)
 
 
 def test_a_search_is_abstract():

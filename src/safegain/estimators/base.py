@@ -32,7 +32,7 @@ from safegain.estimators.rows import rows_for, rows_of
 from safegain.learners.base import Learner
 from safegain.learners.wrapped import Wrapped
 from safegain.search.base import Search
-from safegain.search.outcome import Choice, Comparison, Outcome, Standing, Suggestions
+from safegain.search.outcome import Choice, Comparison, Outcome, Standing
 from safegain.search.problem import Problem
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class PGS(Parameters, ABC):
             groups=said.groups,
             weight=said.weight,
             feature_names=getattr(self, "feature_names_in_", None),
-            streamed=search.streams(learner, len(labels), classifies=self._classifies),
+            streamed=search.streams(learner, len(labels)),
         )
         with ExitStack() as stack:
             shown = bool(self.verbose) and ranks.rank == 0
@@ -200,7 +200,7 @@ class PGS(Parameters, ABC):
             n_iter=outcome.n_iter,
             leaderboard=outcome.leaderboard,
             clip=self._usual_clip(labels, masks.trusted),
-            suggestions=_of_all_rows(outcome.suggestions, seen.trusted),
+            suggestions=outcome.suggestions and outcome.suggestions.of_all_rows(seen.trusted),
         )
 
     def adopt(self, record: Record) -> None:
@@ -244,8 +244,7 @@ class PGS(Parameters, ABC):
         Columns: row (its number in the X of `fit`), given, suggested (the most likely other label), confidence (in
         the suggested one, in [0, 1]), weight. Suspicion is one minus the row's weight times what is left of its label.
         Numbers under "auto" are listed by the probability that they are wrong, which is their confidence, also where
-        the reference was handed back; The right number then lies between `low` and `high` with a
-        probability of 90%.
+        the reference was handed back. The right number then lies between `low` and `high` with a probability of 90%.
         """
         check_is_fitted(self)
         return issues(self.record_.labels, self.trusted_, self.sample_weight_, self._alternatives())
@@ -273,15 +272,6 @@ class PGS(Parameters, ABC):
 def room(storage: Storage | None, *shape: int) -> np.ndarray:
     """An array of what is learned of every row."""
     return np.empty(shape) if storage is None else storage.empty(*shape, dtype=torch.float64).numpy()
-
-
-def _of_all_rows(found: Suggestions | None, trusted: np.ndarray) -> Suggestions | None:
-    if found is None:
-        return None
-    whole = {name: np.full(len(trusted), np.nan) for name in vars(found)}
-    for name, each in whole.items():
-        each[~trusted] = getattr(found, name)
-    return Suggestions(**whole)
 
 
 def _comparison_table(comparison: Comparison, labels: Labels, masks: Masks) -> pd.DataFrame:

@@ -52,7 +52,7 @@ class Auto(Search):
     def masks(self, masks: Masks) -> Masks:
         return masks
 
-    def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
+    def streams(self, learner: Learner, n: int) -> bool:
         return False
 
     def run(self, problem: Problem) -> Outcome:

@@ -51,7 +51,7 @@ class Search(Settings, ABC):
             )
 
     @abstractmethod
-    def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
+    def streams(self, learner: Learner, n: int) -> bool:
         """Whether n weak rows are only ever read in blocks, or some at a time."""
 
 

@@ -65,7 +65,7 @@ class Free(OuterSearch):
     def storage(self) -> Storage | None:  # type: ignore[override]
         return None if self.workspace is None else Storage(self.workspace)
 
-    def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
+    def streams(self, learner: Learner, n: int) -> bool:
         return differentiable(self, learner).linear
 
     def check_source(self, learner: Learner, rows: Rows) -> Rows:

@@ -47,6 +47,13 @@ class Suggestions:
     low: np.ndarray  # between which it then lies, with a probability of nine tenths
     high: np.ndarray
 
+    def of_all_rows(self, trusted: np.ndarray) -> "Suggestions":
+        """With NaN for trusted rows, of which nothing was asked."""
+        whole = {name: np.full(len(trusted), np.nan) for name in vars(self)}
+        for name, each in whole.items():
+            each[~trusted] = getattr(self, name)
+        return Suggestions(**whole)
+
 
 @dataclass(frozen=True)
 class Comparison:

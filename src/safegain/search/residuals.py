@@ -42,7 +42,7 @@ class Residuals(Search):
     def masks(self, masks: Masks) -> Masks:
         return masks
 
-    def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
+    def streams(self, learner: Learner, n: int) -> bool:
         return isinstance(learner, Differentiable) and learner.linear and many_rows(n)
 
     def run(self, problem: Problem) -> Outcome:

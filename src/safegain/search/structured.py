@@ -37,7 +37,7 @@ class Structured(OuterSearch):
                 "group; use search='free' in all of them, or fit outside of the group"
             )
 
-    def streams(self, learner: Learner, n: int, *, classifies: bool) -> bool:
+    def streams(self, learner: Learner, n: int) -> bool:
         return False
 
     def space(self, problem: Problem, raw: Raw, budget: Budget) -> tuple[Posterior, LowerLevel, Point, bool]:
