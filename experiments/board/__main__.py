@@ -5,60 +5,34 @@ are run by `make board FINAL=1`, from a clean work tree at a tag board-*, once t
 """
 
 import argparse
-import os
 import sys
-from collections.abc import Sequence
 
-from rich.console import Console
-
-from experiments.board.guard import refuse_final_run
+from experiments.board.command import Board, play
+from experiments.board.guard import refuse_final_run, refuse_without_strongest
 from experiments.board.page import draw_board, write_board
-from experiments.board.plan import DEVELOPMENT, FINAL, NAMED, VERY_FEW, runs, seconds_needed
-from experiments.command import carry_out, count_stored, finish, parser, places, possible
-from experiments.text import duration
-
-PAGE = "board.md"
+from experiments.board.plan import DEVELOPMENT, FINAL, NAMED, VERY_FEW
+from experiments.command import Places
+from experiments.store import Store
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    made = parser("experiments.board", __doc__, page=PAGE, only="cells with one of these words in their name")
-    final = os.environ.get("FINAL", "0") not in ("", "0")
-    made.add_argument("--final", action="store_true", default=final, help="the final sets; FINAL=1")
-    made.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="files of experiments/methods; all")
-    made.add_argument("--seeds", nargs="+", type=int, default=[], metavar="SEED", help="of those that are planned; all")
-    return made.parse_args(arguments)
+def _refuse(store: Store, quick: bool) -> None:
+    refuse_without_strongest()
+    refuse_final_run(store, "final", quick=quick)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options, console = parse(arguments), Console()
-    where = places(options, PAGE)
-    parts = [FINAL] if options.final else [DEVELOPMENT, VERY_FEW, NAMED]
-    try:
-        if options.final:
-            refuse_final_run(where.store, quick=options.quick)
-        planned = runs(parts, only=options.only, methods=options.methods, seeds=options.seeds, quick=options.quick)
-    except ValueError as error:
-        console.print(f"[red]{error}[/]", soft_wrap=True)
-        return 2
-    planned = possible(planned, console)
-    count_stored(planned, where.store, console)
-    if (seconds := seconds_needed(planned, where.store.read)) == seconds:
-        wall = duration(seconds / options.jobs)
-        console.print(f"all of them take some {duration(seconds)} of computing, {wall} with {options.jobs} at a time")
+def _write(where: Places, options: argparse.Namespace) -> None:
+    draw_board(where.store.read, where.figures, quick=options.quick)
+    write_board(
+        where.page,
+        where.store.read,
+        figures=where.figures,
+        results_folder=where.store.folder,
+        jobs=options.jobs,
+        quick=options.quick,
+    )
 
-    def write() -> None:  # all cells, also those that were not asked for now
-        draw_board(where.store.read, where.figures, quick=options.quick)
-        write_board(
-            where.page,
-            where.store.read,
-            figures=where.figures,
-            results_folder=where.store.folder,
-            jobs=options.jobs,
-            quick=options.quick,
-        )
 
-    return finish(console, where, options.jobs, lambda: carry_out(planned, where.store, console), write)
-
+BOARD = Board("experiments.board", __doc__, "board.md", FINAL, (DEVELOPMENT, VERY_FEW, NAMED), _refuse, _write)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play(BOARD))

@@ -12,16 +12,15 @@ WRITTEN = ("experiments/results/", "docs/board.md", "docs/numbers.md", "docs/fig
 ROOT = Path(__file__).parents[2]
 
 
-def refuse_final_run(
-    store: Store, *, quick: bool, data: str = "final", root: Path = ROOT, strongest: Path = FILE
-) -> None:
+def refuse_without_strongest(file: Path = FILE) -> None:
+    if not file.is_file():
+        raise ValueError(f"{file.name}: the strongest peers are not named; run python -m experiments.board.strongest")
+
+
+def refuse_final_run(store: Store, data: str, *, quick: bool, root: Path = ROOT) -> None:
     """Raise ValueError, with what is to be done, unless everything is as it must be."""
     if quick:
         raise ValueError("--final: a rehearsal never touches the final sets; leave out --quick or --final")
-    if not strongest.is_file():
-        raise ValueError(
-            f"{strongest.name}: the strongest peers are not named; run python -m experiments.board.strongest"
-        )
     changed = [line[3:] for line in _git(root, "status", "--porcelain", "--untracked-files=all").splitlines()]
     if changed := [path for path in changed if not path.startswith(WRITTEN)]:
         raise ValueError(f"--final: the work tree is not clean ({changed[0]}); commit or remove what has changed")
@@ -30,16 +29,12 @@ def refuse_final_run(
             f"--final: this commit has no tag {TAGS}; tag the commit that is to be judged, and check it out"
         )
     head = _git(root, "rev-parse", "HEAD").strip()
-    if others := final_commits(store, data) - {head}:
+    commits = {record["versions"].get("commit", "unknown") for record in store.records(data)}
+    if others := commits - {head}:
         raise ValueError(
             f"{store.folder / data}.jsonl: has results of commit {min(others)}, and {head} is checked out; "
             "go back to that commit, or remove its results"
         )
-
-
-def final_commits(store: Store, data: str = "final") -> set[str]:
-    """The commits from which final sets have been run."""
-    return {record["versions"].get("commit", "unknown") for record in store.records(data)}
 
 
 def _git(root: Path, *words: str) -> str:

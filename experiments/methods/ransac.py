@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from experiments.methods.usual import _scaled
+from experiments.methods.usual import scaled
 from experiments.methods.usual_numbers import error_on_test_rows
 
 NAME = "RANSAC"
@@ -11,5 +11,5 @@ NAME = "RANSAC"
 def measure(problem: Any, seed: int, *, quick: bool) -> dict[str, float]:
     from sklearn.linear_model import RANSACRegressor
 
-    model = _scaled(RANSACRegressor(random_state=seed)).fit(problem.X, problem.y)
+    model = scaled(RANSACRegressor(random_state=seed)).fit(problem.X, problem.y)
     return {"error": error_on_test_rows(model, problem)}

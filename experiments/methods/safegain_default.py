@@ -31,11 +31,11 @@ def measure(problem: Any, seed: int, *, quick: bool, form: str = "trusted") -> d
         "fit_seconds": seconds,
         "fell_back": bool(model.safeness_.fell_back),
         "reference": model.reference_,
-        "leaderboard": [] if board is None else _plain(board),
+        "leaderboard": [] if board is None else plain(board),
     }
 
 
-def _plain(board: Any) -> list[dict[str, Any]]:
+def plain(board: Any) -> list[dict[str, Any]]:
     """The leaderboard's rows as JSON knows them: numbers to four digits, everything else as text."""
     return [
         {name: round(float(value), 4) if isinstance(value, int | float) else str(value) for name, value in row.items()}

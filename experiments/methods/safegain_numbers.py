@@ -5,27 +5,27 @@ from typing import Any
 
 import numpy as np
 
-from experiments.methods.safegain_default import _plain
+from experiments.methods.safegain_default import plain
 from experiments.methods.usual_numbers import error_on_test_rows
 
 NAME = "PGS, default"
 LARGE = 1.0  # standard deviations of the right numbers: errors that must be found
 
 
-def measure(problem: Any, seed: int, *, quick: bool) -> dict[str, Any]:
+def measure(problem: Any, seed: int, *, quick: bool, model: str = "auto", reference: str = "best") -> dict[str, Any]:
     from safegain import PGSRegressor
 
-    model, began = PGSRegressor(random_state=seed), time.perf_counter()
-    model.fit(problem.X, problem.y, trusted=problem.trusted)
+    made, began = PGSRegressor(model, reference=reference, random_state=seed), time.perf_counter()
+    made.fit(problem.X, problem.y, trusted=problem.trusted)
     seconds = round(time.perf_counter() - began, 3)
     return {
-        "error": error_on_test_rows(model, problem),
-        "reference_error": error_on_test_rows(model.reference_model_, problem),
-        **of_suggestions(model, problem),
+        "error": error_on_test_rows(made, problem),
+        "reference_error": error_on_test_rows(made.reference_model_, problem),
+        **of_suggestions(made, problem),
         "fit_seconds": seconds,
-        "fell_back": bool(model.safeness_.fell_back),
-        "reference": model.reference_,
-        "leaderboard": _plain(model.leaderboard_),
+        "fell_back": bool(made.safeness_.fell_back),
+        "reference": made.reference_,
+        "leaderboard": plain(made.leaderboard_),
     }
 
 

@@ -21,7 +21,7 @@ N_NEIGHBOURS = 25
 Maker = Callable[[int, int, int], Any]  # from a seed, a number of trees and a number of rows
 
 
-def _scaled(model: Any) -> Any:
+def scaled(model: Any) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -31,7 +31,7 @@ def _scaled(model: Any) -> Any:
 def logistic(seed: int, n_trees: int, n_rows: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
-    return _scaled(LogisticRegression(max_iter=1000))
+    return scaled(LogisticRegression(max_iter=1000))
 
 
 def forest(seed: int, n_trees: int, n_rows: int) -> Any:
@@ -61,13 +61,13 @@ def boosting(seed: int, n_trees: int, n_rows: int) -> Any:
 def svc(seed: int, n_trees: int, n_rows: int) -> Any:
     from sklearn.svm import SVC
 
-    return _scaled(SVC(C=1.0, kernel="rbf"))
+    return scaled(SVC(C=1.0, kernel="rbf"))
 
 
 def neighbours(seed: int, n_trees: int, n_rows: int) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
 
-    return _scaled(KNeighborsClassifier(min(N_NEIGHBOURS, n_rows)))
+    return scaled(KNeighborsClassifier(min(N_NEIGHBOURS, n_rows)))
 
 
 MAKERS: dict[str, Maker] = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.methods.usual import N_NEIGHBOURS, N_STEPS, N_TREES, N_TREES_QUICK, ON, _scaled
+from experiments.methods.usual import N_NEIGHBOURS, N_STEPS, N_TREES, N_TREES_QUICK, ON, scaled
 
 NAME = "Usual models of numbers"
 
@@ -20,13 +20,13 @@ Maker = Callable[[int, int, int], Any]  # from a seed, a number of trees and a n
 def ridge(seed: int, n_trees: int, n_rows: int) -> Any:
     from sklearn.linear_model import Ridge
 
-    return _scaled(Ridge())
+    return scaled(Ridge())
 
 
 def huber(seed: int, n_trees: int, n_rows: int) -> Any:
     from sklearn.linear_model import HuberRegressor
 
-    return _scaled(HuberRegressor(max_iter=1000))
+    return scaled(HuberRegressor(max_iter=1000))
 
 
 def forest(seed: int, n_trees: int, n_rows: int) -> Any:
@@ -65,13 +65,13 @@ def svr(seed: int, n_trees: int, n_rows: int) -> Any:
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVR
 
-    return TransformedTargetRegressor(_scaled(SVR()), transformer=StandardScaler())
+    return TransformedTargetRegressor(scaled(SVR()), transformer=StandardScaler())
 
 
 def neighbours(seed: int, n_trees: int, n_rows: int) -> Any:
     from sklearn.neighbors import KNeighborsRegressor
 
-    return _scaled(KNeighborsRegressor(min(N_NEIGHBOURS, n_rows)))
+    return scaled(KNeighborsRegressor(min(N_NEIGHBOURS, n_rows)))
 
 
 MAKERS: dict[str, Maker] = {

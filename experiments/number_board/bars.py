@@ -1,12 +1,14 @@
 """What the board for numbers must show, each bar with its numbers and whether it is met."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from experiments.bars import Bar
 from experiments.board.entries import JUDGED
 from experiments.board.scores import Scores
-from experiments.number_board.entries import BOUNDS, OURS, USUAL
-from experiments.number_board.judging import beyond, hindsight, of, picked, ratio, score
+from experiments.number_board.entries import ALONE, OURS, USUAL
+from experiments.number_board.judging import all_true, beyond, hindsight, of, picked, ratio, score
 
 MOST, GAIN, WITHOUT_ERRORS, UNSAFE = 1.02, 0.92, 1.01, 1.05  # ratios of errors
 MOST_UNSAFE = 0.02  # of runs
@@ -107,19 +109,28 @@ def _safe(scores: Scores, judging: np.ndarray, whole: bool) -> Bar:
 
 def development_bars(very_few: Scores, named: Scores) -> list[Bar]:
     found = []
-    boosting = next(entry for entry in BOUNDS if entry.options["family"] == "boosting")
+    (boosting,) = all_true(named)
     for i, cell in enumerate(named.cells):
+        if cell.rate is None:
+            continue
         what = f"{cell.set}, half with N(0, .5): error over boosting with all labels true at most {NAMED[cell.set]}"
-        off = (of(named, OURS) - of(named, boosting))[i]
+        off = (of(named, OURS) - boosting)[i]
         off = off[np.isfinite(off)]
         value = float(ratio(off.mean())) if len(off) else float("nan")
         met = value <= NAMED[cell.set] if len(off) and not named.missing() else None
         found.append(Bar(what, f"{value:.3f}, {len(off)} seeds" if len(off) else "", met))
-    what = f"20 trusted rows: error over the reference that was handed over or beaten at most {FEW_MOST} in every cell"
-    ours, reference = (very_few.of(OURS, word) for word in ("error", "reference_error"))
-    if not np.isfinite(ours).any():
+    what = f"20 trusted rows: error over raw + trusted of the same learner at most {FEW_MOST} in every cell"
+    worst = max(_of_same_learner(very_few), default=None)
+    if worst is None:
         return [*found, Bar(what, "", None)]
-    ratios = np.array([np.exp(np.nanmean(np.log(a / b))) for a, b in zip(ours, reference, strict=True)])
-    worst = int(np.nanargmax(ratios))
-    text = f"worst {very_few.cells[worst].name}: {ratios[worst]:.3f}"
-    return [*found, Bar(what, text, bool(np.nanmax(ratios) <= FEW_MOST) if not very_few.missing() else None)]
+    met = worst[0] <= FEW_MOST if not very_few.missing() else None
+    return [*found, Bar(what, f"worst {worst[1]}: {worst[0]:.3f}", met)]
+
+
+def _of_same_learner(scores: Scores) -> Iterator[tuple[float, str]]:
+    """Geometric means over the seeds of a cell, of each learner that was alone, with its name and the cell's."""
+    for entry in ALONE:
+        errors, of_reference = (scores.of(entry, word) for word in ("error", "reference_error"))
+        for cell, logs in zip(scores.cells, np.log(errors / of_reference), strict=True):
+            if (there := logs[np.isfinite(logs)]).size:
+                yield float(np.exp(there.mean())), f"{entry.options['model']}, {cell.name}"

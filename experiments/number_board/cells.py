@@ -91,5 +91,8 @@ def _cells(names: tuple[str, ...], errors: tuple, trusted: tuple[int, ...]) -> t
 FINAL_CELLS = (*_cells(FINAL_NUMBERS, ERRORS, (MANY,)), *_cells(FINAL_NUMBERS, TYPICAL, (FEW,)))
 DEVELOPMENT_CELLS = _cells(DEVELOPMENT_NUMBERS, TYPICAL, (FEW, MANY))
 VERY_FEW_CELLS = _cells(DEVELOPMENT_NUMBERS, (("normal", 1.0, 0.2), NONE), (VERY_FEW,))
-HALF = ("normal", 0.5, 0.5)
-NAMED_CELLS = tuple(NumberCell(name, *HALF, MANY, 7000) for name in ("cadata", "cpusmall", "kin8nm"))
+NAMED_CELLS = tuple(
+    NumberCell(name, *errors, MANY, 7000)
+    for name in ("cadata", "cpusmall", "kin8nm")
+    for errors in (("normal", 0.5, 0.5), NONE)
+)

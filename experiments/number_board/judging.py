@@ -10,7 +10,7 @@ from experiments.board.entries import JUDGED, PICKED
 from experiments.board.judging import best_by_hindsight, difference, of_each_cell, picked_by_cross_validation
 from experiments.board.scores import Scores
 from experiments.entry import Entry
-from experiments.number_board.entries import CROSS_VALIDATED, USUAL
+from experiments.number_board.entries import CROSS_VALIDATED, RAW, USUAL
 
 
 def score(ratio: float) -> float:
@@ -31,6 +31,13 @@ def of(scores: Scores, entry: Entry) -> np.ndarray:
 def table(scores: Scores, entries: tuple[Entry, ...]) -> np.ndarray:
     """(entries, cells, seeds)"""
     return np.array([of(scores, entry) for entry in entries])
+
+
+def all_true(scores: Scores) -> np.ndarray:
+    """(families, cells, seeds): usual models on the same rows without wrong labels, which are a cell of their own."""
+    place = {(cell.set, cell.n_trusted, cell.n_weak): i for i, cell in enumerate(scores.cells) if cell.rate is None}
+    entries = tuple(entry for entry in RAW if entry in scores.entries)
+    return table(scores, entries)[:, [place[cell.set, cell.n_trusted, cell.n_weak] for cell in scores.cells]]
 
 
 def hindsight(scores: Scores) -> tuple[np.ndarray, np.ndarray]:

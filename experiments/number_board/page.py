@@ -12,8 +12,8 @@ from experiments.digests import mixed_digests
 from experiments.files import write_whole
 from experiments.grid import Results
 from experiments.number_board.bars import development_bars, final_bars
-from experiments.number_board.entries import BOUNDS, OURS, PEERS, USUAL
-from experiments.number_board.judging import hindsight, of, ratio, table
+from experiments.number_board.entries import OURS, PEERS, USUAL
+from experiments.number_board.judging import all_true, hindsight, of, ratio, table
 from experiments.number_board.notes import HOW_IT_IS_JUDGED, HOW_IT_IS_PLAYED
 from experiments.number_board.plan import DEVELOPMENT, FINAL, NAMED, PARTS, VERY_FEW
 from experiments.page import REHEARSAL, markdown, relative
@@ -79,7 +79,7 @@ def cells_table(scores: Scores) -> str:
         means = np.array([[np.nan if np.isnan(c).all() else np.nanmean(c) for c in each] for each in usual])
         chosen = np.where(np.isnan(means).any(axis=0), -1, np.nan_to_num(means, nan=-np.inf).argmax(axis=0))
         best = np.where(chosen[:, None] >= 0, usual[chosen, np.arange(len(chosen))], np.nan)
-    bounds = table(scores, BOUNDS) if BOUNDS[0] in scores.entries else np.full((1, *ours.shape), np.nan)
+    bounds = all_true(scores)
     seeds, rows = list(JUDGED) if split else list(range(ours.shape[1])), []
     for i, cell in enumerate(scores.cells):
         both = np.isfinite(ours[i]) & np.isfinite(best[i])

@@ -3,7 +3,7 @@
 from experiments.board.entries import JUDGED, SEEDS
 from experiments.board.plan import DEVELOPMENT_SEEDS, Part
 from experiments.number_board.cells import DEVELOPMENT_CELLS, FINAL_CELLS, NAMED_CELLS, VERY_FEW_CELLS
-from experiments.number_board.entries import BOUNDS, CLEANLAB, CROSS_VALIDATED, OTHERS, OURS, USUAL
+from experiments.number_board.entries import ALONE, BOOSTING, CLEANLAB, CROSS_VALIDATED, OTHERS, OURS, USUAL
 
 REHEARSED = ("concrete",)
 FINAL = Part(
@@ -15,21 +15,22 @@ FINAL = Part(
         (CROSS_VALIDATED, JUDGED),
         (CLEANLAB, JUDGED),
         (OTHERS, JUDGED),
-        (BOUNDS, JUDGED),
     ),
     REHEARSED,
 )
 DEVELOPMENT = Part(
     "Development sets",
     DEVELOPMENT_CELLS,
-    tuple((entries, DEVELOPMENT_SEEDS) for entries in (USUAL, (OURS,), CROSS_VALIDATED, CLEANLAB, OTHERS, BOUNDS)),
+    tuple((entries, DEVELOPMENT_SEEDS) for entries in (USUAL, (OURS,), CROSS_VALIDATED, CLEANLAB, OTHERS)),
     REHEARSED,
 )
-VERY_FEW = Part("Development sets, 20 trusted rows", VERY_FEW_CELLS, ((USUAL, SEEDS), ((OURS,), SEEDS)), REHEARSED)
+VERY_FEW = Part(
+    "Development sets, 20 trusted rows", VERY_FEW_CELLS, ((USUAL, SEEDS), ((OURS, *ALONE), SEEDS)), REHEARSED
+)
 NAMED = Part(
     "Three development cells with bars of their own",
     NAMED_CELLS,
-    (((OURS,), DEVELOPMENT_SEEDS), (BOUNDS, DEVELOPMENT_SEEDS)),
+    (((OURS, BOOSTING), DEVELOPMENT_SEEDS),),
     REHEARSED,
 )
 PARTS = (FINAL, DEVELOPMENT, VERY_FEW, NAMED)

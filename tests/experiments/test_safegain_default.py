@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from experiments.methods import safegain_default
-from experiments.methods.safegain_default import _plain
+from experiments.methods.safegain_default import plain
 
 
 @pytest.mark.usefixtures("quick_evidence")
@@ -27,4 +27,4 @@ def test_the_default_is_measured_with_what_it_chose():
 
 def test_a_leaderboard_becomes_rows_of_json():
     board = pd.DataFrame({"learner": ["forest", "network"], "loss": [0.123456, 0.5], "mistakes": [3, 4]})
-    assert _plain(board)[0] == {"learner": "forest", "loss": 0.1235, "mistakes": 3}
+    assert plain(board)[0] == {"learner": "forest", "loss": 0.1235, "mistakes": 3}

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from experiments.board.guard import refuse_final_run
+from experiments.board.guard import refuse_final_run, refuse_without_strongest
 from experiments.store import Store
 
 from tests.experiments.board.boards import CELLS, USUAL
@@ -16,7 +16,7 @@ def clone(tmp_path):
     root = tmp_path / "clone"
     root.mkdir()
     git(root, "init", "-q")
-    (root / "strongest.json").write_text("{}")
+    (root / "old.py").write_text("x = 0")
     commit(root)
     git(root, "tag", "board-1")
     return root
@@ -34,7 +34,7 @@ def commit(root):
 
 def refused(root, quick=False):
     store = Store(root / "experiments" / "results")
-    refuse_final_run(store, quick=quick, root=root, strongest=root / "strongest.json")
+    refuse_final_run(store, "final", quick=quick, root=root)
 
 
 def write_result(root, name):
@@ -65,11 +65,10 @@ def test_whatever_is_not_as_it_must_be_is_named(clone):
 
 
 def test_peers_are_named_before_and_git_is_needed(clone, tmp_path):
-    (clone / "strongest.json").unlink()
+    refuse_without_strongest()
     with pytest.raises(ValueError, match="strongest peers are not named"):
-        refused(clone)
+        refuse_without_strongest(clone / "strongest.json")
     bare = tmp_path / "bare"
     bare.mkdir()
-    (bare / "strongest.json").write_text("{}")
     with pytest.raises(ValueError, match="run from a clone"):
         refused(bare)

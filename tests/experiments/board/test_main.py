@@ -1,20 +1,21 @@
 """From the command to the board's page."""
 
-from experiments.board import __main__ as command
+from experiments.board import command
+from experiments.board.__main__ import BOARD
 
 
 def test_a_rehearsal_from_the_command_to_the_page(tmp_path, capsys):
     arguments = ["--quick", "--jobs", "1", "--only", "digits, instance", "--methods", "all_true"]
     where = ["--results", str(tmp_path), "--page", str(tmp_path / "board.md"), "--figures", str(tmp_path)]
-    assert command.main([*arguments, *where]) == 0
+    assert command.play(BOARD, [*arguments, *where]) == 0
     assert "| SVC, all labels true |" in (tmp_path / "board.md").read_text()
     assert "8 runs, 0 of them stored" in capsys.readouterr().out
-    assert command.main([*arguments, *where]) == 0
+    assert command.play(BOARD, [*arguments, *where]) == 0
     assert "8 runs, 8 of them stored" in capsys.readouterr().out
 
 
 def test_what_cannot_be_run_is_told_before_anything_is(tmp_path, capsys, monkeypatch):
-    assert command.main(["--only", "nothing like it"]) == 2
+    assert command.play(BOARD, ["--only", "nothing like it"]) == 2
     monkeypatch.setattr(command, "carry_out", None)
-    assert command.main(["--final", "--quick", "--results", str(tmp_path)]) == 2
+    assert command.play(BOARD, ["--final", "--quick", "--results", str(tmp_path)]) == 2
     assert "a rehearsal never touches the final sets" in capsys.readouterr().out.replace("\n", " ")
