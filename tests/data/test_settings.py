@@ -24,6 +24,7 @@ from safegain import (
     Forest,
     Free,
     GradientDescent,
+    Huber,
     KernelMachine,
     Linear,
     Module,
@@ -34,6 +35,7 @@ from safegain import (
     PGSClassifier,
     PGSRegressor,
     Recipe,
+    Residuals,
     RMSProp,
     Structured,
     Unrolled,
@@ -41,8 +43,8 @@ from safegain import (
 )
 from safegain.data.settings import Settings, check, is_number, is_share, is_whole, setting
 
-SEARCHES = [Auto(), Free(), Structured()]
-LEARNERS = [Network(), Linear(), Forest(), Boosting(), KernelMachine(), DeepNetwork()]
+SEARCHES = [Auto(), Free(), Structured(), Residuals()]
+LEARNERS = [Network(), Linear(), Forest(), Boosting(), KernelMachine(), DeepNetwork(), Huber()]
 RULES = [GradientDescent(), Momentum(), RMSProp(), Adam()]
 SOLVERS = [ClosedForm(), Newton(), Descent()]
 ENGINES = [Cholesky(), ConjugateGradient(), Neumann(), Unrolled()]
@@ -90,6 +92,8 @@ MISPLACED = [
     (DeepNetwork, "n_steps", {"Recipe", "Descent"}),
     (partial(Module, torch.nn.Linear(2, 2)), "n_hidden", {"DeepNetwork", "Network"}),
     (partial(Wrapped, Ridge()), "alpha", {"Linear", "Network", "Module", "Huber"}),
+    (Huber, "n_trees", {"Forest"}),
+    (Residuals, "n_outer", SEARCH_LOOPS),
     (Recipe, "n_hidden", {"DeepNetwork", "Network"}),
     (ClosedForm, "tol", {"Newton", "ConjugateGradient"}),
     (Newton, "memory_budget", {"Descent"}),

@@ -67,6 +67,17 @@ def test_answers_stay_within_the_range():
     assert far[1] > 0
 
 
+def test_a_power_below_zero_has_no_answers_beyond_its_end():
+    y = 1 / np.random.default_rng(0).uniform(0.001, 1, size=500)
+    scale = Scale.of("yeo-johnson", y)
+    assert scale.exponent < -0.5
+    low, high = np.quantile(y, (0.001, 0.999))
+    found = scale.numbers(np.array([-100.0, 100.0]))
+    assert np.isfinite(found).all()
+    np.testing.assert_array_less([2 * low - high - 1e-6, found[0]], [found[0], low])
+    assert high < found[1] <= 2 * high - low + 1e-6
+
+
 def test_rows_without_weight_have_no_say():
     X, weight = RANDOM.normal(size=(2000, 2)), (np.arange(2000) < 1500).astype(float)
     one, two = (

@@ -27,7 +27,7 @@ SCALES = ("log", "yeo-johnson")
 ENDS = (0.01, 0.99)  # of the numbers, beyond which one has no say in the exponent: it may be wrong
 RANGE = (0.001, 0.999)  # of the numbers, beyond which answers do not go far
 EXPONENTS = (-2.0, 4.0)
-MARGIN = 0.1  # of the range of t
+MARGIN = 0.1  # of the range of t, that answers may lie beyond it; but not farther than the numbers range
 QUANTILES = 20  # of the residuals
 
 
@@ -88,7 +88,7 @@ class Scale:
     size: float  # of numbers; of the logarithm the least one
     mean: float
     unit: float
-    least: float  # of t
+    least: float  # of t, in an answer
     most: float
 
     def __post_init__(self) -> None:
@@ -112,15 +112,20 @@ class Scale:
         h = _power(y, exponent, size)
         middle = np.clip(h, *np.quantile(h, ENDS))
         mean, unit = float(middle.mean()), float(middle.std()) or 1.0
-        least, most = ((np.quantile(h, RANGE) - mean) / unit).tolist()
+        low, high = np.quantile(h, RANGE)
+        room = MARGIN * (high - low)
+        ends = np.array([low - room, high + room])
+        if exponent is not None:  # a power that bends has an end, and beyond it no numbers
+            low, high = np.quantile(y, RANGE)
+            ends = np.clip(ends, *_power(np.array([2 * low - high, 2 * high - low]), exponent, size))
+        least, most = ((ends - mean) / unit).tolist()
         return cls(exponent, size, mean, unit, least, most)
 
     def of_numbers(self, y: np.ndarray) -> np.ndarray:
         return (_power(y, self.exponent, self.size) - self.mean) / self.unit
 
     def numbers(self, t: np.ndarray) -> np.ndarray:
-        room = MARGIN * (self.most - self.least)
-        h = np.clip(t, self.least - room, self.most + room) * self.unit + self.mean
+        h = np.clip(t, self.least, self.most) * self.unit + self.mean
         if self.exponent is None:
             return np.exp(h)
         sides = ((h, self.exponent), (-h, 2 - self.exponent))
