@@ -10,6 +10,7 @@ from experiments.methods.usual_numbers import error_on_test_rows
 
 NAME = "PGS, default"
 LARGE = 1.0  # standard deviations of the right numbers: errors that must be found
+FOUND = 0.8  # of these
 
 
 def measure(problem: Any, seed: int, *, quick: bool, model: str = "auto", reference: str = "best") -> dict[str, Any]:
@@ -46,6 +47,7 @@ def of_suggestions(model: Any, problem: Any) -> dict[str, float]:
         return float(of[among].mean()) if among.any() else float("nan")
 
     return {
+        "found_precision": precision_where_found(np.nan_to_num(found.suspicion)[weak], wrong[weak], large[weak]),
         "called": share(called, weak),
         "precision": share(wrong, called),
         "recall": share(called, wrong),
@@ -53,3 +55,12 @@ def of_suggestions(model: Any, problem: Any) -> dict[str, float]:
         "closer": share(closer, called & large),
         "covered": share(inside, called & wrong),
     }
+
+
+def precision_where_found(suspicion: np.ndarray, wrong: np.ndarray, large: np.ndarray) -> float:
+    """The share of wrong labels in the shortest list, most suspicious first, that holds FOUND of the large errors."""
+    if not large.any():
+        return float("nan")
+    order = np.argsort(-suspicion, kind="stable")
+    n = int(np.searchsorted(large[order].cumsum(), FOUND * large.sum())) + 1
+    return float(wrong[order][:n].mean())

@@ -14,8 +14,8 @@ weak, and 1,500 to 3,000 test. Each seed draws rows, errors and test rows anew.
 scikit-learn's histogram boosting with squared and with absolute loss, SVR (RBF, labels standardised), 25 neighbours;
 each on all labels with the trusted rows' right ones ("raw + trusted"), and on the trusted rows alone.
 
-**Peers.** cleanlab.regression around boosting and forest, trusted rows never left out; RANSAC; the
-paper's PGS and the curve over residuals, both around ridge regression."""
+**Peers.** cleanlab.regression around boosting and forest (100 trees, one seed), trusted rows never left out;
+RANSAC; the paper's PGS and the curve over residuals, both around ridge regression."""
 
 HOW_IT_IS_JUDGED = """\
 - **Error.** Mean squared error on the test rows over their variance. Means over cells and seeds are geometric.
@@ -23,4 +23,6 @@ HOW_IT_IS_JUDGED = """\
 - **Best usual model.** The one with the smallest mean error on seeds 0 to 4, compared on seeds 5 to 9. We are above a
   ratio *with 95% confidence* if the one-sided bound of the five logarithms is (paired t, four degrees of freedom).
 - **Unsafe.** More than 5% above the usual model that five-fold cross-validation over trusted rows would have picked.
-- **Called wrong.** Numbers that are more likely wrong than right. "Closer" and "covered" are of those."""
+- **Called wrong.** Numbers that are more likely wrong than right. "Closer" and "covered" are of those; "recall,
+  large" is of errors above one standard deviation. "Precision where .8 are found" is of the list, most suspicious
+  first, that has .8 of these."""

@@ -95,6 +95,7 @@ def test_suggestions_by_hand():
     model = SimpleNamespace(record_=SimpleNamespace(suggestions=said))
     problem = SimpleNamespace(trusted=np.arange(6) > 3, y=given, true=true)
     assert safegain_numbers.of_suggestions(model, problem) == {
+        "found_precision": 1.0,
         "called": 0.5,
         "precision": 0.5,
         "recall": 0.5,
@@ -104,6 +105,14 @@ def test_suggestions_by_hand():
     }
     model.record_.suggestions = None
     assert safegain_numbers.of_suggestions(model, problem) == {}
+
+
+def test_precision_where_large_errors_are_found():
+    wrong, large = np.array([0, 1, 1, 0, 1, 1], bool), np.array([0, 0, 1, 0, 0, 1], bool)
+    suspicion = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.1])
+    assert safegain_numbers.precision_where_found(suspicion, wrong, large) == pytest.approx(4 / 6)
+    assert safegain_numbers.precision_where_found(suspicion[::-1], wrong, large) == pytest.approx(3 / 4)
+    assert np.isnan(safegain_numbers.precision_where_found(suspicion, wrong, ~wrong & large))
 
 
 @with_data

@@ -21,7 +21,15 @@ from experiments.number_board.plan import DEVELOPMENT, FINAL, NAMED, PARTS, VERY
 
 from safegain.datasets import DEVELOPMENT_NUMBERS, FINAL_NUMBERS
 
-GOOD = {"called": 0.005, "precision": 0.97, "recall": 0.97, "large_recall": 0.9, "closer": 0.99, "covered": 0.9}
+GOOD = {
+    "called": 0.005,
+    "precision": 0.97,
+    "recall": 0.97,
+    "large_recall": 0.9,
+    "found_precision": 0.95,
+    "closer": 0.99,
+    "covered": 0.9,
+}
 
 
 def results(ours=0.1, theirs=0.2, linear=0.3, unlike=(), clean=False, **suggestions):
@@ -101,7 +109,7 @@ def test_bars_that_are_met():
         ({"ours": 0.155, "linear": 0.15}, 2),
         ({"ours": 0.203}, 3),
         ({"called": 0.02}, 4),
-        ({"large_recall": 0.7}, 5),
+        ({"found_precision": 0.7}, 5),
         ({"covered": 0.99}, 6),
         ({"recall": 0.9}, 7),
         ({"ours": 0.22}, 8),
