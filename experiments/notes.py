@@ -39,7 +39,8 @@ brackets
 are no like for like. Errors on half of the targets are as large as the targets' own range, so that the trusted rows
 alone are hard to beat, and most of PGS's gain is had by weighing them more, without any search ("Baseline, weak rows
 weighted"). Huber's loss knows what these errors look like, and is best where that is so. "PGS, search only" trains on
-the weak rows without the trusted ones, as in the paper.""",
+the weak rows without the trusted ones, as in the paper. "PGS, default" is `PGSRegressor(random_state=seed)`: it is not
+bound to a linear model, and the others here are.""",
     "table-regression-ssl": """Least squares on right labels has little to gain from rows without one: differences are
 in
 the fourth digit and below. PGS leaves Baseline only for a gain of more than 1.64 standard errors on the held-out rows;

@@ -7,6 +7,7 @@ import numpy as np
 
 from experiments.methods.safegain_default import plain
 from experiments.methods.usual_numbers import error_on_test_rows
+from experiments.score import on_test_rows
 
 NAME = "PGS, default"
 LARGE = 1.0  # standard deviations of the right numbers: errors that must be found
@@ -20,6 +21,7 @@ def measure(problem: Any, seed: int, *, quick: bool, model: str = "auto", refere
     made.fit(problem.X, problem.y, trusted=problem.trusted)
     seconds = round(time.perf_counter() - began, 3)
     return {
+        **on_test_rows(made, problem),
         "error": error_on_test_rows(made, problem),
         "reference_error": error_on_test_rows(made.reference_model_, problem),
         **of_suggestions(made, problem),

@@ -38,9 +38,11 @@ GRID = Grid(
         "safew_regressor",
         "pgs_regressor",
         "pgs_search_regressor",
+        "safegain_numbers",
     ),
     seeds=range(10),
     baseline="baseline_regressor",
     quick_columns=2,
+    unrehearsed=("safegain_numbers",),  # the board for numbers rehearses it
 )
 runs, render = GRID.runs, GRID.render
