@@ -187,3 +187,5 @@ def test_a_number_is_shown_with_where_the_right_one_lies(tmp_path):
     for place in (int(np.flatnonzero(known)[0]), int(np.flatnonzero(~known)[0])):
         suggested, told = labels["suggested"][place], shown.summary(place)["interval"]
         assert told == (range_text(suggested - 3, suggested + 4.5) if known[place] else None)
+    labels.assign(low=labels["suggested"], high=labels["suggested"]).to_parquet(path, index=False)
+    assert Rows(open_run(folder)).summary(int(np.flatnonzero(known)[0]))["interval"] is None

@@ -148,10 +148,11 @@ class Rows:
         }
 
     def _interval(self, place: int) -> str | None:
-        """Where a number lies if its label is wrong."""
-        if self._intervals is None or np.isnan(self._intervals[place]).any():
+        """Where a number lies if its label is wrong; None also where that is one number, which is suggested."""
+        if self._intervals is None:
             return None
-        return range_text(*self._intervals[place])
+        low, high = self._intervals[place]
+        return range_text(low, high) if low < high else None
 
     def details(self, place: int) -> dict[str, Any]:
         """A row in full, with the trusted rows nearest to it."""
