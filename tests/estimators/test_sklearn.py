@@ -140,9 +140,10 @@ def test_right_labels_samples_and_weights_are_routed_and_sliced(routing):
     right = [label if known else -1 for label, known in zip(load_digits().target, trusted, strict=False)]
     sample = [i % 8 == 0 for i in range(len(y))]
     model = PGSClassifier("linear", random_state=0).set_fit_request(right=True, sample=True, sample_weight=True)
-    model.set_score_request(sample_weight=False)
+    model.set_score_request(sample_weight=True)
     params = {"right": right, "sample": sample, "sample_weight": [1.0 + i % 2 for i in range(len(y))]}
     scores = cross_validate(make_pipeline(model), X, y, cv=2, params=params, return_estimator=True)
+    assert (scores["test_score"] > 0.5).all()
     for fitted in scores["estimator"]:
         assert 40 <= fitted[-1].trusted_.sum() <= 60
         assert 20 <= fitted[-1].sample_.sum() <= 30

@@ -9,6 +9,7 @@ import torch
 from safegain import Boosting, Huber, Linear, Reshaped, Several
 from safegain.evidence.number_evidence import TRUST, NumberEvidence
 from safegain.search.folds import Fold, last_fold
+from safegain.search.number_jury import NumberJury
 from safegain.search.number_task import NumberTask, skewness
 from safegain.search.task import Task
 from tests.search.samples import made_up, of_numbers
@@ -86,6 +87,20 @@ def test_a_reference_takes_labels_as_given_and_predicts_the_others(task):
     np.testing.assert_allclose(found.base, np.where(np.isnan(y), model.predict(task.material.X[:N]), y))
     assert not found.moved.any()
     np.testing.assert_array_equal(found.weight, ~np.isnan(y))
+
+
+def test_trusted_rows_that_contradict_the_weak_ones_judge_alone(task):
+    random = np.random.default_rng(0)
+    y = random.normal(size=200)
+    shift = np.where(np.arange(200) < 60, 0.0, 3.0)  # of weak rows, which are believed
+    jury = NumberJury(y + shift, 60, None, np.ones(140))
+    found = [y + 0.1 * random.normal(size=200), y + 3]
+    mix, judges = task.mixed(jury, found, [0, 1])
+    assert mix.members == (0,)
+    assert len(judges.said) == 60
+    mix, judges = task.mixed(NumberJury(y, 60, None, np.ones(140)), found, [0, 1])
+    assert mix.members == (0,)
+    assert len(judges.said) == 200
 
 
 def test_squared_errors_with_the_users_weights(task):
