@@ -5,12 +5,13 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import contest, convex, memmap, peers, projections, ranks, ridge, table, unrolled
+from benchmarks import contest, convex, memmap, numbers, peers, projections, ranks, ridge, table, unrolled
 
 PARTS = {
     "contest": contest.run,
     "convex": convex.run,
     "memmap": memmap.run,
+    "numbers": numbers.run,
     "peers": peers.run,
     "projections": projections.run,
     "ranks": ranks.run,
