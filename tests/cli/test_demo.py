@@ -1,7 +1,6 @@
 import json
 
 import pandas as pd
-import pytest
 from typer.testing import CliRunner
 
 from safegain.cli import app
@@ -9,7 +8,6 @@ from safegain.cli.demo import PARTS
 from tests.command import done
 
 
-@pytest.mark.usefixtures("quick_evidence")
 def test_the_demo_from_files_to_a_run(tmp_path):
     out = done("demo", tmp_path / "demo")
     assert "Certified" in out or "Not certified" in out

@@ -37,7 +37,6 @@ def test_every_field_is_tried(kind, others):
     assert {field.name for field in fields(kind)} == others.keys()
 
 
-@pytest.mark.usefixtures("quick_evidence")
 @pytest.mark.parametrize(("kind", "usual", "name", "value"), EACH)
 def test_every_field_changes_what_is_learned(kind, usual, name, value):
     before, after = (learned(kind(**settings)) for settings in (usual, {**usual, name: value}))

@@ -12,8 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from safegain import Descent, Forest, Free, Network, PerGroup, PGSClassifier, PGSRegressor, Recipe, Structured
 
-pytestmark = pytest.mark.usefixtures("quick_evidence")  # a hundred checks ask what is refused, not what is found
-
 FREE = {"search": Free(n_outer=2), "random_state": 0}
 # Which rows are held out, and in which batches they are seen, is drawn by row: a row of weight 2 is drawn once, and two
 # equal rows are drawn twice.
