@@ -7,18 +7,19 @@ estimate, do not (docs/decisions/0018). Where trusted rows contradict them, they
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from safegain.search.contest import CHANCE
 
 WITNESS = 0.3  # what a weak row counts of a trusted one
-MOST_HEARD = 2.0  # and all of them together, of all trusted ones
 
 
 @dataclass(frozen=True)
 class Jury(ABC):
+    most_heard: ClassVar[float] = 2.0  # what all weak rows together count, of all trusted ones
+
     said: np.ndarray  # (m,) or (m, k): what the trusted rows say, then what the weak ones do
     trusted: int  # how many of them are trusted
     weight: np.ndarray | None = None  # (trusted,) what trusted rows count
@@ -40,7 +41,7 @@ class Jury(ABC):
             np.ones(self.trusted) if self.weight is None or not self.weight.any() else self.weight / self.weight.mean()
         )
         heard = np.ones(len(self.said) - self.trusted) if self.heard is None else self.heard
-        return np.concatenate([own, heard * min(WITNESS, MOST_HEARD * self.trusted / max(heard.sum(), 1))])
+        return np.concatenate([own, heard * min(WITNESS, self.most_heard * self.trusted / max(heard.sum(), 1))])
 
     @property
     def share(self) -> np.ndarray:

@@ -95,7 +95,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         return Mix((number,), (1.0,), (), P)
 
     def mixed(self, jury: NumberJury, found: list[np.ndarray], favoured: Sequence[int]) -> tuple[Mix, NumberJury]:
-        mix, by_trusted = mixed_numbers(found, jury, favoured), mixed_numbers(found, jury.alone, favoured)
+        mix, by_trusted = mixed_numbers(found, jury), mixed_numbers(found, jury.alone)
         return (by_trusted, jury.alone) if jury.contradicts(mix.P, by_trusted.P) else (mix, jury)
 
     def score(self, P: np.ndarray, judged: Tensor, weight: np.ndarray | None) -> Score:
