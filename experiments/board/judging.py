@@ -71,6 +71,13 @@ def set_means(scores: np.ndarray, sets: Sequence[str]) -> np.ndarray:
     return np.stack([cells[..., names == name].mean(axis=-1) for name in dict.fromkeys(sets)], axis=-1)
 
 
+def where_all_have_run(scores: np.ndarray, sets: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """The cells that all methods share, with nan for seeds that one of them lacks, and their sets."""
+    shared = np.isfinite(scores).all(axis=0)
+    kept = shared.any(axis=1)
+    return np.where(shared, scores, np.nan)[:, kept], [name for name, keep in zip(sets, kept, strict=True) if keep]
+
+
 def mean_ranks(scores: np.ndarray, sets: Sequence[str]) -> np.ndarray:
     """(methods,): ranks by mean accuracy in each cell, 1 for the best and ties shared; means over cells, then sets."""
     ranks = rankdata(-mean_over_seeds(scores).round(ROUNDED), axis=0)

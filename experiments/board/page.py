@@ -16,12 +16,11 @@ from experiments.board.notes import HOW_IT_IS_JUDGED, HOW_IT_IS_PLAYED
 from experiments.board.plan import DEVELOPMENT, FINAL, NAMED, VERY_FEW, Part, seconds_needed
 from experiments.board.plots import draw_differences
 from experiments.board.scores import Scores
-from experiments.board.sections import bars_table, cells_table, every_figure, peers_table
+from experiments.board.sections import bars_table, cells_table, every_figure, opening, peers_table
 from experiments.board.strongest import read_strongest
-from experiments.digests import mixed_digests
 from experiments.files import write_whole
 from experiments.grid import Results
-from experiments.page import REHEARSAL, markdown, relative
+from experiments.page import markdown, relative
 from experiments.text import duration
 
 DRAWING = "board-differences.svg"
@@ -40,10 +39,7 @@ def write_board(
     scores = {part.title: Scores(part, results, quick) for part in PARTS}
     parts = [
         INTRODUCTION.format(results=relative(results_folder, Path.cwd())),
-        mixed_digests((run for part in PARTS for run in part.runs(quick)), results),
-        REHEARSAL if quick else "",
-        f"## How it is played\n\n{HOW_IT_IS_PLAYED}\n",
-        f"## How it is judged\n\n{HOW_IT_IS_JUDGED}\n",
+        *opening(PARTS, results, HOW_IT_IS_PLAYED, HOW_IT_IS_JUDGED, quick=quick),
         _bars(scores),
         _final(scores[FINAL.title], figures, path),
         _section(scores[DEVELOPMENT.title]),

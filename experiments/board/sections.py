@@ -1,6 +1,6 @@
 """The tables of a part of the board."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -15,13 +15,25 @@ from experiments.board.judging import (
     of_each_cell,
     picked_by_cross_validation,
     set_means,
+    where_all_have_run,
     wins_and_losses,
 )
+from experiments.board.plan import Part
 from experiments.board.scores import Scores
+from experiments.digests import mixed_digests
 from experiments.entry import Entry
-from experiments.page import markdown
+from experiments.grid import Results
+from experiments.page import REHEARSAL, markdown
 
 DASH = "–"
+
+
+def opening(parts: Sequence[Part], results: Results, played: str, judged: str, *, quick: bool) -> Iterator[str]:
+    """What a board's page says before its numbers."""
+    yield mixed_digests((run for part in parts for run in part.runs(quick)), results)
+    yield REHEARSAL if quick else ""
+    yield f"## How it is played\n\n{played}\n"
+    yield f"## How it is judged\n\n{judged}\n"
 
 
 def bars_table(found: Iterable[Bar]) -> str:
@@ -36,12 +48,9 @@ def peers_table(scores: Scores, strongest: list[Entry] | None) -> str:
     if not begun:
         return ""
     table = np.array([accuracy[entry] for entry in begun])
-    shared = np.isfinite(table).all(axis=0)
-    kept = shared.any(axis=1)
-    if not kept.any():
+    table, sets = where_all_have_run(table, scores.sets)
+    if not sets:
         return ""
-    table = np.where(shared, table, np.nan)[:, kept]
-    sets = [name for name, keep in zip(scores.sets, kept, strict=True) if keep]
     ranks, means = mean_ranks(table, sets), set_means(table, sets).mean(axis=-1)
     named = [entry for entry in strongest or [] if entry in begun] if PLAIN in begun else []
     p = dict(zip(named, against(scores, PLAIN, named), strict=True)) if named else {}
@@ -51,7 +60,9 @@ def peers_table(scores: Scores, strongest: list[Entry] | None) -> str:
         row = [f"**{entry.name}**" if entry in OURS else entry.name + mark, f"{ranks[i]:.2f}", f"{means[i]:.2f}"]
         row += [*_duel(scores, entry), f"{p[entry]:.4f}" if entry in p else "", _seconds(scores, entry)]
         rows.append(row)
-    count = f"{int(shared.sum()):,} pairs of cell and seed, in {int(kept.sum())} cells of {len(set(sets))} sets"
+    count = (
+        f"{int(np.isfinite(table[0]).sum()):,} pairs of cell and seed, in {len(sets)} cells of {len(set(sets))} sets"
+    )
     note = f"Over the {count}, that all of these have run. ★: one of the six strongest peers."
     if PLAIN in begun:
         note += f" Differences, wins and losses are those of {PLAIN.name} against the method; p is corrected by Holm."

@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from experiments.board.entries import JUDGED
-from experiments.board.judging import mean_ranks
+from experiments.board.judging import mean_ranks, where_all_have_run
 from experiments.board.scores import Scores
-from experiments.board.sections import DASH, bars_table
-from experiments.digests import mixed_digests
+from experiments.board.sections import DASH, bars_table, opening
 from experiments.files import write_whole
 from experiments.grid import Results
 from experiments.number_board.bars import development_bars, final_bars
@@ -16,7 +15,7 @@ from experiments.number_board.entries import OURS, PEERS, USUAL
 from experiments.number_board.judging import all_true, hindsight, of, ratio, table
 from experiments.number_board.notes import HOW_IT_IS_JUDGED, HOW_IT_IS_PLAYED
 from experiments.number_board.plan import DEVELOPMENT, FINAL, NAMED, PARTS, VERY_FEW
-from experiments.page import REHEARSAL, markdown, relative
+from experiments.page import markdown, relative
 
 INTRODUCTION = """# The board for numbers
 
@@ -30,10 +29,7 @@ def write_page(path: Path, results: Results, *, results_folder: Path, quick: boo
     found = [*final_bars(scores[FINAL.title]), *development_bars(scores[VERY_FEW.title], scores[NAMED.title])]
     parts = [
         INTRODUCTION.format(results=relative(results_folder, Path.cwd())),
-        mixed_digests((run for part in PARTS for run in part.runs(quick)), results),
-        REHEARSAL if quick else "",
-        f"## How it is played\n\n{HOW_IT_IS_PLAYED}\n",
-        f"## How it is judged\n\n{HOW_IT_IS_JUDGED}\n",
+        *opening(PARTS, results, HOW_IT_IS_PLAYED, HOW_IT_IS_JUDGED, quick=quick),
         f"## Bars\n\n{bars_table(found)}",
         *(_section(scores[part.title]) for part in (FINAL, DEVELOPMENT, VERY_FEW)),
     ]
@@ -54,19 +50,16 @@ def peers_table(scores: Scores) -> str:
     if OURS not in playing:
         return ""
     found = table(scores, tuple(playing))
-    shared = np.isfinite(found).all(axis=0)
-    kept = shared.any(axis=1)
-    if not kept.any():
+    found, sets = where_all_have_run(found, scores.sets)
+    if not sets:
         return ""
-    found = np.where(shared, found, np.nan)[:, kept]
-    sets = [name for name, keep in zip(scores.sets, kept, strict=True) if keep]
     ranks, ahead = mean_ranks(found, sets), np.nanmean(found[0] - found, axis=(1, 2))
     rows = [
         [f"**{e.name}**" if e == OURS else e.name, f"{ranks[i]:.2f}", "" if e == OURS else f"{ratio(ahead[i]):.3f}"]
         for i in np.argsort(ranks, kind="stable")
         for e in [playing[i]]
     ]
-    note = f"Over {int(shared.sum()):,} pairs of cell and seed that all of these have run."
+    note = f"Over {int(np.isfinite(found[0]).sum()):,} pairs of cell and seed that all of these have run."
     return f"{note}\n\n{markdown(['method', 'mean rank', 'error of Safegain over its error'], rows)}"
 
 

@@ -73,7 +73,10 @@ class Task(ABC, Generic[Evidence, Jury]):
 
     @abstractmethod
     def mixed(self, jury: Jury, found: list[np.ndarray], favoured: Sequence[int]) -> tuple[Mix, Jury]:
-        """The best mixture, and those who found it: the trusted rows alone, if they contradict the weak ones."""
+        """The best mixture, and those who found it: the trusted rows alone, if they contradict the weak ones.
+
+        `favoured` are on corrected labels; a task may have a prior for them.
+        """
 
     @abstractmethod
     def score(self, P: np.ndarray, judged: Tensor, weight: np.ndarray | None) -> Score:
