@@ -107,6 +107,7 @@ def test_never_read_as_a_whole(problem, tmp_path, task):
     assert 0 < Recorder.most <= (SAMPLE if task == "network" else BLOCK_ROWS) < len(X)
 
 
+@pytest.mark.usefixtures("quick_evidence")
 def test_auto_takes_a_memmap(problem, tmp_path):
     X, y, trusted = (part[:1000] for part in problem)
     for search in ("residuals", "auto"):

@@ -8,7 +8,7 @@ import torch
 from safegain.bilevel.search_space import Point
 from safegain.data.parts import Part, Parts
 from safegain.search.contest import SafenessReport, SetMargin
-from safegain.search.outcome import Choice, Comparison, Outcome, Standing
+from safegain.search.outcome import Choice, Comparison, Outcome, Standing, Suggestions
 
 ROWS = Part(np.ones((2, 1)), torch.tensor([0.0, 1.0]))
 
@@ -50,3 +50,10 @@ def test_an_outcome_falls_back_to_its_reference():
     board = [Standing(learner, labels, 1.0, 3, 0.0, 0.1) for learner, labels in told]
     named = replace(outcome, leaderboard=board).fallen_back("it was not certified")
     assert named.safeness.status.endswith("so this is the reference, Linear() trained on raw rows.")
+
+
+def test_nothing_was_asked_of_trusted_rows():
+    trusted, each = np.array([False, True, False]), np.array([1.0, 2.0])
+    whole = Suggestions(each, each + 10, each + 20, each + 30).of_all_rows(trusted)
+    for first, found in zip((1, 11, 21, 31), vars(whole).values(), strict=True):
+        np.testing.assert_array_equal(found, [first, np.nan, first + 1])
