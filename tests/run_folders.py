@@ -51,7 +51,8 @@ def make_run(
             "group": np.where(np.arange(n) % 2, "north", "south"),
             "effect": random.random(n),
             "disagrees": suspicious & (random.random(n) < 0.5),
-            "digest": np.arange(n, dtype=np.uint64),
+            "digest_1": np.arange(n, dtype=np.uint64),
+            "digest_2": np.arange(n, dtype=np.uint64),
         }
     )
     labels.to_parquet(folder / "labels-1-of-1.parquet", index=False)
@@ -104,7 +105,7 @@ def _facts(task: str, classes: list[str], columns: dict[str, str], labels: pd.Da
     }
     counts = {"all": len(labels), "weak": int((~labels.trusted).sum()), "trusted": int(labels.trusted.sum())}
     return {
-        "format": 2,
+        "format": 3,
         "safegain": "0.1.0",
         "versions": {"python": "3.11.0", "torch": "2.13.0", "numpy": "2.4.6", "scikit-learn": "1.9.1"},
         "created": "2026-01-31T12:00:00+00:00",
@@ -128,7 +129,6 @@ def _facts(task: str, classes: list[str], columns: dict[str, str], labels: pd.Da
             "p_value": 0.001,
             "lower_bound": 0.04,
             "n": 200,
-            "asymptotic": False,
             "sentence": "Certified at level 0.05: on data like these 200 fresh rows, the error of the new model is not "
             "higher than that of the reference (30 rows won, 10 lost, p = 0.001).",
             "entries": [entry],

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from safegain.certificates.certificate import Certificate
     from safegain.certificates.claims import Claims
     from safegain.certificates.comparison import certify, certify_in_order
-    from safegain.certificates.crossfit import certify_by_crossfit
+    from safegain.certificates.ledger import Ledger
     from safegain.certificates.power import required_trusted
+    from safegain.certificates.stream import certify_stream
+    from safegain.certificates.training import compare_training
     from safegain.data.parquet import ParquetRows
     from safegain.data.stacking import stack
     from safegain.estimators import PGSClassifier, PGSRegressor
@@ -59,6 +61,7 @@ _HOME = {
     "Huber": "learners.huber",
     "KernelMachine": "learners.kernel_machine",
     "Several": "learners.several",
+    "Ledger": "certificates.ledger",
     "Linear": "learners.linear",
     "Module": "learners.module",
     "Momentum": "bilevel.update_rules",
@@ -80,8 +83,9 @@ _HOME = {
     "Unrolled": "bilevel.unrolled",
     "Wrapped": "learners.wrapped",
     "certify": "certificates.comparison",
-    "certify_by_crossfit": "certificates.crossfit",
+    "compare_training": "certificates.training",
     "certify_in_order": "certificates.comparison",
+    "certify_stream": "certificates.stream",
     "load": "runs.loading",
     "required_trusted": "certificates.power",
     "save": "runs.saving",
@@ -107,6 +111,7 @@ __all__ = [
     "GradientDescent",
     "Huber",
     "KernelMachine",
+    "Ledger",
     "Linear",
     "Module",
     "Momentum",
@@ -129,8 +134,9 @@ __all__ = [
     "Unrolled",
     "Wrapped",
     "certify",
-    "certify_by_crossfit",
     "certify_in_order",
+    "certify_stream",
+    "compare_training",
     "load",
     "required_trusted",
     "save",

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from safegain.certificates.sign_test import _lower, _upper, gain_lower_bound, sign_test, tolerance_test
+from safegain.certificates.sign_test import (
+    gain_lower_bound,
+    lower_share,
+    sign_test,
+    tolerance_test,
+    upper_share,
+)
 from tests.certificates.rivals import DELTA, NO_MORE, UP_TO_ONE, ZERO_ONE, false_certificates, trinomial
 
 
@@ -95,5 +101,5 @@ def test_the_p_value_is_exact_in_every_tail():
 def test_the_bounds_have_the_level_that_they_claim():
     """At the lower bound k rows or more, at the upper bound k or fewer, have probability delta."""
     for k, n, delta in [(3, 40, 0.05), (180, 300, 5e-4), (1, 300, 1e-6), (5, 300, 1e-12), (250, 300, 1e-4)]:
-        assert off(delta, exact_tail(k, n, _lower(k, n, delta))) <= 1e-12
-        assert off(delta, 1 - exact_tail(k + 1, n, _upper(k, n, delta))) <= 1e-12
+        assert off(delta, exact_tail(k, n, lower_share(k, n, delta))) <= 1e-12
+        assert off(delta, 1 - exact_tail(k + 1, n, upper_share(k, n, delta))) <= 1e-12

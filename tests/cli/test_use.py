@@ -53,16 +53,23 @@ def test_a_label_studio_export_comes_back_as_checked_rows(cars, tmp_path):
     (cars / "run" / "review.sqlite").unlink()
 
 
-def test_certify_on_fresh_rows_and_never_on_rows_of_the_fit(cars):
+def test_certify_on_fresh_rows_and_never_on_used_ones(cars, tmp_path):
+    shutil.copytree(cars, tmp_path / "cars")
+    cars = tmp_path / "cars"
     ended = CliRunner().invoke(app, ["certify", str(cars / "run"), str(cars / "fresh.csv"), "--json"])
     facts = json.loads(ended.stdout)
     assert ended.exit_code == int(not facts["certified"])
     assert json.loads((cars / "run" / "certificate-1.json").read_text())["p_value"] == facts["p_value"]
     assert "Later certificates" in (cars / "run" / "report.html").read_text()
-    (cars / "run" / "certificate-1.json").unlink()
-    again = CliRunner().invoke(app, ["certify", str(cars / "run"), str(cars / "trusted.csv")])
-    assert again.exit_code == 2
-    assert "were in the fit" in again.stderr
+    for file, words in (("trusted.csv", "were in the fit"), ("fresh.csv", "were tested before")):
+        again = CliRunner().invoke(app, ["certify", str(cars / "run"), str(cars / file)])
+        assert again.exit_code == 2
+        assert f"{file}: " in again.stderr
+        assert f"(line 2 first) {words}; a certificate needs fresh ones" in again.stderr
+    allowed = ["certify", str(cars / "run"), str(cars / "fresh.csv"), "--allow", "other cars", "--json"]
+    said = json.loads(CliRunner().invoke(app, allowed).stdout)["sentence"]
+    assert 'Whether the rows are fresh was not asked, because: "other cars".' in said
+    assert "This is test 2, at level" in said
 
 
 def test_one_certificate_at_a_time(cars):
@@ -84,13 +91,14 @@ def test_numbers_in_the_terminal_are_told_apart(tmp_path):
     assert "1234568" in told
 
 
-@pytest.fixture(scope="module")
-def certified(cars, tmp_path_factory):
-    """A run of its own, for every certificate is written into it; what `certify` says on the cars' fresh rows."""
-    run = tmp_path_factory.mktemp("certified") / "run"
-    shutil.copytree(cars / "run", run)
+@pytest.fixture
+def certified(cars, tmp_path):
+    """What `certify` says on the cars' fresh rows: each time a run of its own, for a row is tested but once."""
 
     def certify(*options):
+        run = tmp_path / "run"
+        shutil.rmtree(run, ignore_errors=True)
+        shutil.copytree(cars / "run", run)
         ended = CliRunner().invoke(app, ["certify", str(run), str(cars / "fresh.csv"), *options, "--json"])
         facts = json.loads(ended.stdout)
         assert ended.exit_code == (2 if "error" in facts else int(not facts["certified"])), ended.output
@@ -105,7 +113,7 @@ def test_a_certificate_for_each_measure(certified):
         ("all rows", "error"),
         ("all rows", "brier"),
     ]
-    assert {entry["delta"] for entry in facts["entries"]} == {0.2}
+    assert {entry["delta"] for entry in facts["entries"]} == {0.16}
 
 
 def test_a_certificate_for_each_class_and_each_group(certified, cars):
@@ -152,7 +160,7 @@ def test_the_largest_error_of_numbers_that_counts_is_said_or_comes_from_the_fit(
     frame[300:].query("right").to_csv(tmp_path / "fresh.csv", index=False)
     run = tmp_path / "run"
     here("fit", tmp_path / "t.csv", "--label", "y", "--trusted", "right", "--out", run)
-    certify = ["certify", run, tmp_path / "fresh.csv", "--json"]
+    certify = ["certify", run, tmp_path / "fresh.csv", "--allow", "the same rows, other measures", "--json"]
 
     def entries(*options):
         return json.loads(CliRunner().invoke(app, list(map(str, [*certify, *options]))).stdout)["entries"]

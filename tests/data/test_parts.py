@@ -6,7 +6,7 @@ import pytest
 from safegain.data.any_rows import AnyRows
 from safegain.data.checked_labels import checked_labels
 from safegain.data.labels import classification_labels, regression_labels
-from safegain.data.parts import Masks, drawn_masks, parted
+from safegain.data.parts import Aside, Masks, drawn_masks, parted
 from safegain.data.splits import Said
 from tests.thread_ranks import in_threads
 
@@ -142,11 +142,11 @@ def test_held_out_and_set_aside_rows_are_drawn_from_the_sample():
 
     def aside(rows, labels, groups, random):
         drawn.append(rows.copy())
-        return rows & (np.arange(n) < 8)
+        return Aside(rows & (np.arange(n) < 8), rows & (np.arange(n) < 4))
 
     masks = drawn_masks(Said(trusted, sample=sample), labels, 0.5, 0.2, aside, np.random.RandomState(0))
     assert drawn[0].tolist() == sample.tolist()
-    assert masks.set_aside.sum() == 4
+    assert (masks.set_aside.sum(), masks.tested.sum()) == (4, 2)
     assert masks.held_out.sum() >= 20
     assert not (masks.held_out & ~sample).any()
     assert not (masks.held_out & masks.set_aside).any()

@@ -123,14 +123,16 @@ def test_later_certificates_are_told(tmp_path):
     assert "A later test on fresh rows certified it. If the new model were really no better" in text
 
 
-def test_a_tolerance_and_a_limit_of_many_rows_are_said(tmp_path):
+def test_a_tolerance_a_pool_and_remarks_are_said(tmp_path):
     folder = make_run(tmp_path / "run")
     certificate = json.loads((folder / "run.json").read_text())["certificate"]
     certificate["entries"][0] |= {"tolerance": 0.02, "test": "sign test with tolerance"}
-    change(folder, certificate={**certificate, "asymptotic": True}, verdict={"outcome": "safe", "reference": "raw"})
+    certificate |= {"pool": {"rows": 3000, "differing": 410, "labelled": 122}, "remarks": ["Copies count once."]}
+    change(folder, certificate=certificate, verdict={"outcome": "safe", "reference": "raw"})
     text = page(folder).text
     assert "were really worse by 2 of 100 rows or more" in text
-    assert "models trained in the new way rather than for this one" in text
+    assert "The two models differ on 410 of them, and 122 of these were labelled" in text
+    assert "until it was clear. Copies count once." in text
 
 
 def test_a_certificate_by_another_measure_does_not_speak_of_mistakes(tmp_path):

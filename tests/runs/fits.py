@@ -76,7 +76,7 @@ def frame(X):
 
 
 FITS = {
-    "words, frame, certificate": lambda: fitted(names=("no", "yes, maybe"), X=frame, certificate=0.45),
+    "words, frame, certificate": lambda: fitted(names=("no", "yes, maybe"), X=frame, certificate=0.7),
     "recipe": lambda: fitted(SMALL),
     "network by a solver, float32": lambda: fitted(Network(solver=SHORT), X=lambda X: X.astype("f4")),
     "sparse": lambda: fitted(Linear(scaling="none"), X=scipy.sparse.csr_array),

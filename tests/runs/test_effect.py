@@ -4,7 +4,6 @@ import pytest
 import scipy.sparse
 import torch
 
-from safegain.data.any_rows import AnyRows
 from safegain.data.rows import ArrayRows
 from safegain.runs import effect, open_run
 from safegain.runs.saving import record_of
@@ -82,7 +81,7 @@ def test_models_disagree_where_they_predict_differently(saved):
 
 def test_rows_that_are_streamed_or_sparse_have_the_same_effects(saved):
     estimator, X, folder = saved("free")
-    expected = open_run(folder).labels[["effect", "disagrees", "digest"]]
+    expected = open_run(folder).labels[["effect", "disagrees"]]
     for given_rows in (ArrayRows(X), scipy.sparse.csr_array(X)):
         pd.testing.assert_frame_equal(effect.of_rows(record_of(estimator), given_rows), expected)
 
@@ -101,7 +100,6 @@ def test_without_parameters_the_effect_is_how_far_a_check_moves_the_target(saved
     other = estimator.reference_model_.predict(X)
     assert found["disagrees"].tolist() == (estimator.predict(X) != other).tolist()
     assert found["disagrees"].any()
-    assert "digest" in found
 
 
 def test_the_expected_number_of_a_forest_is_what_it_predicts(saved):
@@ -110,8 +108,3 @@ def test_the_expected_number_of_a_forest_is_what_it_predicts(saved):
     assert found["expected"].to_numpy() == pytest.approx(estimator.predict(X))
     weak = ~estimator.trusted_
     assert (found["effect"][weak] > 0).all()
-
-
-def test_rows_of_any_kind_have_no_digest(saved):
-    estimator, X, _ = saved("trees of the user's")
-    assert "digest" not in effect.of_rows(estimator.record_, AnyRows.of(X))

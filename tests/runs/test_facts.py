@@ -30,7 +30,7 @@ def test_what_nobody_knows_is_ignored_and_what_is_absent_is_null(tmp_path):
     facts = open_run(changed(folder, later={"any": [1, None]}, rows={**ROWS, "more": 1})).facts
     assert facts.rows.weak == 2
     assert not hasattr(facts, "later")
-    (folder / "run.json").write_text('{"format": 2, "task": "numbers"}')
+    (folder / "run.json").write_text('{"format": 3, "task": "numbers"}')
     facts = open_run(folder).facts
     told = msgspec.to_builtins(facts)
     assert {key for key, value in told.items() if value is not None} == {"format", "task"}

@@ -50,8 +50,8 @@ def copied(folder, to):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.clear(), r"format None\); this version reads format 2: fit again"),
-        (lambda f: f.update(format=3), "install a newer Safegain"),
+        (lambda f: f.clear(), r"format None\); this version reads format 3: fit again"),
+        (lambda f: f.update(format=4), "install a newer Safegain"),
         (lambda f: f.update(format=True), "fit again"),
         (lambda f: f.pop("task"), r"missing required field `task`"),
         (lambda f: f.pop("rows"), "does not go with run.json"),

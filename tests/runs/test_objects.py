@@ -40,7 +40,7 @@ from safegain import (
     Unrolled,
 )
 from safegain.certificates.bounded_losses import BoundedLoss
-from safegain.certificates.certificate import Certificate, Entry
+from safegain.certificates.certificate import Certificate, Entry, Pool
 from safegain.data.settings import Settings
 from safegain.runs.loading import load
 from safegain.runs.objects import LISTED, from_json, parameters_to_json, to_json
@@ -71,7 +71,8 @@ OBJECTS = [
     Claims(0.1, tolerance={"error": 0.1}, measures=("error", "brier"), priors={0: 0.5, 1: 0.5}),
     *(Claims(), Claims(size=30, measures="squared_error", clip=2.5)),
     SafenessReport(False, 2, (SetMargin("held-out rows", 0.5, 0.25, 0.25),), "Safe."),
-    Certificate((Entry("all rows", "error", "sign test", 9, 5, 1, 0.1, 0.01, 0.5, 0.05, 0.0, 1.0),)),
+    Certificate((Entry("all rows", "error", "sign test", 9, 5, 1, 0.1, 0.01, 0.5, 0.05, 0.0, 1.0),), ("Twice.",)),
+    Pool(900, 200, 50),
 ]
 VALUES = [np.float32(0.1), Path("some/where"), {"loss": float("inf"), "steps": [1, 2.5, None, True]}, {1: (2, "$a")}]
 

@@ -13,7 +13,7 @@ from safegain.review.desk import Desk
 from safegain.runs import RunError, open_run
 
 OLD = Path(__file__).parent / "old"
-SAID = r"run\.json: was written by Safegain 0\.1\.0 \(format 1\); this version reads format 2: fit again"
+SAID = r"run\.json: was written by Safegain 0\.1\.0 \(format 1\); this version reads format 3: fit again"
 READERS = {"open_run": open_run, "load": load, "report": write_report, "review": Desk}
 
 
@@ -41,7 +41,7 @@ def test_no_command_takes_an_old_folder(old, command, tmp_path):
     ended = CliRunner().invoke(app, [command, str(old), *more])
     assert ended.exit_code == 2
     (line,) = ended.stderr.strip().splitlines()
-    assert "was written by Safegain 0.1.0 (format 1); this version reads format 2: fit again" in line
+    assert "was written by Safegain 0.1.0 (format 1); this version reads format 3: fit again" in line
     assert contents(old) == before
 
 
@@ -49,4 +49,4 @@ def test_an_old_fit_that_was_killed_is_not_gone_on_with(tmp_path):
     shutil.copy(OLD / "cli" / "request.json", tmp_path)
     ended = CliRunner().invoke(app, ["resume", str(tmp_path)])
     assert ended.exit_code == 2
-    assert "(format 1); this version reads format 2: fit again" in ended.stderr
+    assert "(format 1); this version reads format 3: fit again" in ended.stderr

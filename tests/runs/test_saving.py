@@ -74,7 +74,7 @@ def test_processes_write_their_own_rows_into_one_run(tmp_path):
 def alone_for(estimator, part, ranks):
     """The estimator as one of several processes has it."""
     mine, record = clone(estimator), estimator.record_
-    names = ("trusted", "sample", "held_out", "set_aside", "weight", "moved", "corrected")
+    names = ("trusted", "sample", "held_out", "set_aside", "weight", "moved", "corrected", "digests")
     own = {name: getattr(record, name)[part] for name in names}
     mine.adopt(changed(record, labels=changed(record.labels[part], ranks=ranks), **own))
     mine.n_features_in_ = estimator.n_features_in_

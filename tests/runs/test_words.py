@@ -19,7 +19,7 @@ WEAK = Rows(all=2100, weak=2000, trusted=100, held_out=50, set_aside=0, unlabell
     ],
 )
 def test_what_is_said_of_labels_is_so(verdict, rows, doubted, words):
-    assert words in judged(Facts(format=2, task="classes", verdict=verdict, rows=rows, n_suspicious=doubted))
+    assert words in judged(Facts(format=3, task="classes", verdict=verdict, rows=rows, n_suspicious=doubted))
 
 
 def test_how_many_numbers_look_wrong_and_by_how_much():

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from safegain.certificates.answers import refuse_other_kinds, said_of
+
 SMALLEST_PROBABILITY = 0.01
 NUMBERS = ("squared_error", "absolute_error")
 
@@ -43,14 +45,16 @@ class BoundedLoss:
     def range(self) -> LossRange:
         return LossRange(self.name, self.bound, self.zero_one)
 
-    def rows(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
-        """(n,): the loss of each row."""
-        said = np.asarray(getattr(model, self.method)(X))
+    def rows(self, model: Any, X: Any, y: np.ndarray, which: str) -> np.ndarray:
+        """(n,): the loss of each row; `which` model it is, "new" or "old", is for messages."""
+        said = said_of(model, X, self.method, which)
         if len(said) != len(y):
             raise ValueError(
                 f"y: has {len(y)} labels, but the model made {len(said)} predictions; give one label for each row of X"
             )
-        labels = _columns(y, np.asarray(model.classes_)) if self.method == "predict_proba" else y
+        of_classes = self.method == "predict_proba"
+        refuse_other_kinds(y, np.asarray(model.classes_) if of_classes else said, which)
+        labels = _columns(y, np.asarray(model.classes_)) if of_classes else y
         loss = np.asarray(self.value(labels, said), dtype=float)
         if loss.shape != y.shape:
             raise ValueError(

@@ -1,13 +1,17 @@
 """What has been shown of a model, as values: one entry for each claim, and the sentence that they add up to."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 
+from safegain.certificates.anytime import likely_needed
+from safegain.certificates.bounded_losses import NUMBERS, SMALLEST_PROBABILITY
 from safegain.certificates.power import fewest_rows, required_trusted
 
 SIGN_TEST = "sign test"
+ON_DISAGREEMENTS = "betting on differing rows"
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,21 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Pool:
+    """Rows without labels, of which only those were labelled on which the two models differ."""
+
+    rows: int
+    differing: int
+    labelled: int
+
+
+@dataclass(frozen=True)
 class Certificate:
     """All claims must pass. A false one has to pass its own test, so none needs a correction (intersection-union)."""
 
     entries: tuple[Entry, ...]
-    asymptotic: bool = False  # holds in the limit of many rows, and for a way of training, not for one model
+    remarks: tuple[str, ...] = ()  # sentences that a reader has to know too: earlier tests, copies, overrides
+    pool: Pool | None = None  # of a test by disagreements
 
     @property
     def certified(self) -> bool:
@@ -64,19 +78,29 @@ class Certificate:
 
     @property
     def sentence(self) -> str:
-        weakest, level = self.weakest, f"at level {self.weakest.delta:g}{', asymptotically' * self.asymptotic}"
+        weakest, level = self.weakest, f"at level {self.weakest.delta:g}"
         if not self.certified:
-            return f"Not certified {level} ({_told(weakest)}): keep the reference. {_why_not(weakest)}"
-        new, old, rows = "the new model", "the reference", f"{self.n} fresh rows"
-        if self.asymptotic:
-            new, old = "models trained the new way", "models trained the old way"
-            rows = f"{self.n} rows, each judged by models that had not seen it"
-        if len(self.entries) == 1:
-            higher = f"at most {weakest.tolerance:g} higher" if weakest.tolerance else "not higher"
-            claim = f"the {_measure(weakest)} of {new} is {higher} than that of {old} ({_evidence(weakest)})"
+            said = f"Not certified {level} ({_told(weakest)}): keep the reference. {_why_not(weakest)}"
         else:
-            claim = f"{new} passed all {len(self.entries)} comparisons with {old} (weakest: {_told(weakest)})"
-        return f"Certified {level}: on data like these {rows}, {claim}."
+            if len(self.entries) == 1:
+                higher = f"at most {weakest.tolerance:g} higher" if weakest.tolerance else "not higher"
+                claim = f"the {_measure(weakest)} of the new model is {higher} than that of the reference"
+                claim = f"{claim} ({_evidence(weakest)})"
+            else:
+                claim = f"the new model passed all {len(self.entries)} comparisons with the reference"
+                claim = f"{claim} (weakest: {_told(weakest)})"
+            said = f"Certified {level}: on data like {self._rows}, {claim}."
+        return " ".join([said, *self.remarks])
+
+    @property
+    def _rows(self) -> str:
+        if self.pool is None:
+            return f"these {self.n:,} fresh rows"
+        pool = self.pool
+        return (
+            f"this pool of {pool.rows:,} fresh rows, of which {pool.differing:,} differ and {pool.labelled:,} were "
+            "labelled"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -85,8 +109,9 @@ class Certificate:
             "p_value": self.p_value,
             "lower_bound": self.lower_bound,
             "n": self.n,
-            "asymptotic": self.asymptotic,
             "sentence": self.sentence,
+            "remarks": list(self.remarks),
+            "pool": None if self.pool is None else asdict(self.pool),
             "entries": [{**asdict(entry), "certified": entry.certified} for entry in self.entries],
         }
 
@@ -98,19 +123,29 @@ class Certificate:
 
 
 def _told(entry: Entry) -> str:
-    return f"{entry.name}, {_measure(entry)}: {_evidence(entry)}"
+    allowed = f", tolerance {entry.tolerance:g}" if entry.tolerance else ""
+    return f"{entry.name}, {_measure(entry)}{allowed}: {_evidence(entry)}"
 
 
 def _measure(entry: Entry) -> str:
-    return entry.measure.replace("_", " ")
+    """With what bounds it."""
+    name = entry.measure.replace("_", " ")
+    if entry.measure == "log_loss":
+        return f"{name} (probabilities below {SMALLEST_PROBABILITY:.0%} count as {SMALLEST_PROBABILITY:.0%})"
+    if entry.measure in NUMBERS:
+        clip = math.sqrt(entry.bound) if entry.measure == "squared_error" else entry.bound
+        return f"{name} (errors above {clip:.4g} count as {clip:.4g})"
+    return name
 
 
 def _evidence(entry: Entry) -> str:
-    return f"{entry.won} rows won, {entry.lost} lost, p = {entry.p_value:.2g}"
+    return f"{entry.won:,} rows won, {entry.lost:,} lost, p = {entry.p_value:.2g}"
 
 
 def _why_not(entry: Entry) -> str:
     """What stood in the way, and what it would take."""
+    if entry.test == ON_DISAGREEMENTS:
+        return _why_not_yet(entry)
     fewest = fewest_rows(entry.delta, entry.tolerance / entry.bound)
     if entry.n < fewest:
         return f"With {entry.n} rows nothing can be certified at this level: it takes at least {fewest}."
@@ -128,3 +163,14 @@ def _why_not(entry: Entry) -> str:
         seen = f"the {100 * entry.gain:.2g} points seen here"
         return f"If it really is better by {seen}, a test on {needed} new rows would show it 4 times in 5."
     return f"The gain on these rows is {entry.gain:.3g}, but the true gain may be as low as {entry.lower_bound:.3g}."
+
+
+def _why_not_yet(entry: Entry) -> str:
+    if entry.n == 0:
+        return "No differing row has a label yet."
+    if entry.tolerance:
+        return "More labels may show it."
+    more = likely_needed(entry.won, entry.lost, entry.n - entry.won - entry.lost, entry.delta)
+    if more is None:
+        return "The labels so far do not speak for the new model."
+    return f"If the next rows are like these, some {more:,} more labels would show it."

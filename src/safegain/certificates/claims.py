@@ -10,7 +10,6 @@ from safegain.certificates.bounded_losses import CLASSIFICATION, NUMBERS, Bounde
 from safegain.certificates.power import fewest_rows, set_aside
 from safegain.data.labels import Labels
 from safegain.data.settings import Settings, check, is_number, is_whole, setting
-from safegain.data.splits import drawn_from
 
 
 @setting
@@ -81,6 +80,10 @@ class Claims(Settings):
             )
         return tolerance
 
+    @property
+    def tolerance_of_error(self) -> float:
+        return self.tolerance_of(CLASSIFICATION["error"].range)
+
     def for_numbers(self, clip: float | None = None) -> Self:
         """The same claims about a regression, with its usual measure, and with this clip where one is needed."""
         if of_classes := [name for name in ("per_class", "priors") if getattr(self, name)]:
@@ -117,31 +120,12 @@ class Claims(Settings):
             )
         return rows
 
-    def draw(
-        self, trusted: np.ndarray, labels: Labels, groups: np.ndarray | None, random: np.random.RandomState
-    ) -> np.ndarray:
-        """A mask of the trusted rows that nothing may see before the certificate."""
+    def check_fit(self, labels: Labels, groups: np.ndarray | None) -> None:
+        """Before the fit, what `certify` would refuse after it."""
         if self.per_group and groups is None:
             raise ValueError(
                 "certificate: per_group=True needs the group of every row: fit(X, y, trusted=..., groups=...)"
             )
-        self._check_task(labels)
-        n, fewest = labels.ranks.count(trusted.sum()), fewest_rows(self.delta)
-        if not n:
-            raise ValueError(
-                "certificate: no trusted row is one of a random sample; check some rows that are drawn at random"
-            )
-        aside = drawn_from(trusted, labels, groups, self.n_rows(n) / n, random)
-        drawn = labels.ranks.count(aside.sum())
-        if drawn < fewest:  # small classes and groups give none, lest they lose their last row
-            raise ValueError(
-                f"certificate: only {drawn} of {n} trusted rows can be set aside, a share of each class and group; "
-                f"level {self.delta:g} takes at least {fewest}: label more, or raise size"
-            )
-        return aside
-
-    def _check_task(self, labels: Labels) -> None:
-        """Before the fit, what `certify` would refuse after it."""
         if labels.classes is None:
             self.for_numbers()
             return

@@ -4,7 +4,8 @@ Each claim is tested at level delta against its opposite, "the mean loss is high
 by the exact sign test, or its twin for a tolerance above 0; other bounded losses, and known class priors, by betting.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,10 +13,12 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, is_regressor
 
+from safegain.certificates.answers import taken
 from safegain.certificates.betting import betting_lower_bound, betting_p_value
 from safegain.certificates.bounded_losses import LossRange
 from safegain.certificates.certificate import SIGN_TEST, Certificate, Entry
 from safegain.certificates.claims import Claims
+from safegain.certificates.ledger import Fresh, Ledger
 from safegain.certificates.sign_test import gain_lower_bound, sign_test, tolerance_test
 from safegain.data.labels import as_array
 from safegain.data.splits import check_groups
@@ -30,39 +33,22 @@ def certify(
     *,
     groups: Any = None,
     views: Mapping[str, Any] | None = None,
-    random_state: int = 0,
+    ledger: Ledger | None = None,
 ) -> Certificate:
     """Test on fresh rows whether a fitted model is not worse than another.
 
     Parameters
     ----------
     new, old : fitted models with scikit-learn's `predict`, or `predict_proba` and `classes_`
-    X, y : rows and right labels that had no part in making either model, nor in choosing between models
+    X, y : rows and right labels that had no part in making either model, nor in choosing between models. Of rows that
+        repeat each other one is tested.
     claims : the probability with which a model that is worse may be certified; or Claims, which say more
     groups : array (n,); a claim for each group
     views : name -> the rows of X as seen through that view; a claim for each
-    random_state : seed of the order in which rows are bet on
+    ledger : what was learned from and tested before; this test is written down in it. Without one, only these rows
+        are looked at, and the sentence says so.
     """
-    labels = as_array(y)
-    if not len(labels) or pd.isna(labels).any():
-        raise ValueError(f"y: {len(labels)} labels, {int(pd.isna(labels).sum())} of them missing; every row needs one")
-    claims = _on_fresh_rows(Claims.at(claims), groups)
-    if isinstance(old, BaseEstimator) and is_regressor(old):
-        claims = claims.for_numbers()
-    subsets = _subsets(labels, check_groups(groups, len(labels)), claims.per_class)
-    by_own_rows = claims.with_params(priors=None)
-    seen = {"all rows": X, **{f"view {name}": rows for name, rows in (views or {}).items()}}
-    entries = []
-    for loss in claims.losses:
-        test = partial(certify_losses, loss=loss.range, random_state=random_state)
-        for name, rows in seen.items():
-            new_loss, old_loss = loss.rows(new, rows, labels), loss.rows(old, rows, labels)
-            entries.append(test(new_loss, old_loss, claims=claims, y=labels, name=name))
-            if name == "all rows":
-                entries += [
-                    test(new_loss[part], old_loss[part], claims=by_own_rows, name=of) for of, part in subsets.items()
-                ]
-    return Certificate(tuple(entries))
+    return certify_in_order([new], old, X, y, claims, groups=groups, views=views, ledger=ledger)[0]
 
 
 def certify_in_order(
@@ -74,21 +60,72 @@ def certify_in_order(
     *,
     groups: Any = None,
     views: Mapping[str, Any] | None = None,
-    random_state: int = 0,
+    ledger: Ledger | None = None,
 ) -> list[Certificate]:
     """Certificates of several candidates on the same rows: take the last one that is certified.
 
     Fixed-sequence testing (Learn then Test, arXiv:2110.01052): each candidate is tested at the full level, in an order
     that was fixed beforehand, and the first failure ends it. A false certificate needs the first candidate that is
-    worse to pass its own test, so the level holds for all of them together. Begin with the one that is surest to pass
-    and end with the most ambitious. Going on after a failure would be one more try at level delta each time.
+    worse to pass its own test, so the level holds for all of them together, and a ledger counts them as one test.
+    Begin with the one that is surest to pass and end with the most ambitious. Going on after a failure would be one
+    more try at level delta each time.
     """
-    tested = []
+    claims = Claims.at(claims)
+    _check_for_fresh_rows(claims, groups)
+    rows = _fresh_rows(X, y, groups, views, ledger)
+    if isinstance(old, BaseEstimator) and is_regressor(old):
+        claims = claims.for_numbers()
+    if claims.per_class and (unseen := np.setdiff1d(np.asarray(getattr(old, "classes_", rows.y)), rows.y)).size:
+        raise ValueError(
+            f"claims: per_class=True asks for a claim about class {unseen[0]}, and no fresh row is of it; give some, "
+            "or leave per_class out"
+        )
+    said, at_level = rows.fresh.remarks(claims), claims.with_params(delta=rows.fresh.level(claims.delta))
+    tested: list[Certificate] = []
     for candidate in candidates:
-        tested.append(certify(candidate, old, X, y, claims, groups=groups, views=views, random_state=random_state))
+        tested.append(Certificate(tuple(_entries(candidate, old, rows, at_level)), said))
         if not tested[-1].certified:
             break
+    if ledger is not None and tested:
+        ledger.write(rows.fresh.digests, certified=tested[0].certified)
     return tested
+
+
+@dataclass(frozen=True)
+class _FreshRows:
+    """Rows to test on, once each."""
+
+    seen: dict[str, Any]  # "all rows" and views -> rows
+    y: np.ndarray
+    groups: np.ndarray | None
+    fresh: Fresh
+
+
+def _fresh_rows(X: Any, y: Any, groups: Any, views: Mapping[str, Any] | None, ledger: Ledger | None) -> _FreshRows:
+    labels = as_array(y)
+    if not len(labels) or pd.isna(labels).any():
+        raise ValueError(f"y: {len(labels)} labels, {int(pd.isna(labels).sum())} of them missing; every row needs one")
+    group, fresh = check_groups(groups, len(labels)), Fresh.of(X, ledger)
+    if (n := len(fresh.rows) + fresh.n_left_out) != len(labels):
+        raise ValueError(f"y: has {len(labels)} labels and X has {n} rows; give one label for each row of X")
+    if group is not None and (lost := np.setdiff1d(group, group[fresh.rows])).size:
+        raise ValueError(f"groups: every row of group {lost[0]} repeats a row that counts elsewhere; give others")
+    seen = {"all rows": X, **{f"view {name}": rows for name, rows in (views or {}).items()}}
+    if fresh.n_left_out:
+        seen = {name: taken(rows, fresh.rows) for name, rows in seen.items()}
+    return _FreshRows(seen, labels[fresh.rows], None if group is None else group[fresh.rows], fresh)
+
+
+def _entries(new: Any, old: Any, rows: _FreshRows, claims: Claims) -> Iterator[Entry]:
+    subsets, by_own_rows = _subsets(rows.y, rows.groups, claims.per_class), claims.with_params(priors=None)
+    for loss in claims.losses:
+        test = partial(certify_losses, loss=loss.range, random_state=rows.fresh.seed)
+        for name, X in rows.seen.items():
+            new_loss, old_loss = loss.rows(new, X, rows.y, "new"), loss.rows(old, X, rows.y, "old")
+            yield test(new_loss, old_loss, claims=claims, y=rows.y, name=name)
+            if name == "all rows":
+                for of, part in subsets.items():
+                    yield test(new_loss[part], old_loss[part], claims=by_own_rows, name=of)
 
 
 def certify_losses(
@@ -154,12 +191,11 @@ def _drawn_by_class(
     return weight[drawn] * bets, bound * float(weight.max()), gain
 
 
-def _on_fresh_rows(claims: Claims, groups: Any) -> Claims:
+def _check_for_fresh_rows(claims: Claims, groups: Any) -> None:
     if claims.size is not None:
         raise ValueError(f"claims: size={claims.size} is for a fit; here every row of X is used, so leave size out")
     if claims.per_group and groups is None:
         raise ValueError("claims: per_group=True needs the group of every row; give groups=...")
-    return claims
 
 
 def _subsets(y: np.ndarray, groups: np.ndarray | None, per_class: bool) -> dict[str, np.ndarray]:
@@ -179,6 +215,12 @@ def _check_losses(new_loss: np.ndarray, old_loss: np.ndarray, loss: LossRange) -
             raise ValueError(
                 f"measures: {loss.name} of the {which} model must lie in [0, {loss.bound:g}], found {values.min():g} "
                 f"to {values.max():g}; a bound that rows can break proves nothing"
+            )
+        if loss.zero_one and not np.isin(values, (0, 1)).all():
+            between = values[~np.isin(values, (0, 1))][0]
+            raise ValueError(
+                f"measures: {loss.name} is said to be 0 or 1 and nothing between, and the {which} model has a loss of "
+                f"{between:g}; leave zero_one out"
             )
 
 

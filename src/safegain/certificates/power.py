@@ -87,7 +87,7 @@ def set_aside(
     if rows < fewest_rows(delta):
         raise ValueError(
             f"certificate: half of {n_trusted} trusted rows can never certify at level {delta:g}, which takes "
-            f"{fewest_rows(delta)} rows; label more, or use certify_by_crossfit, which sets none aside"
+            f"{fewest_rows(delta)} rows; label more, or use compare_training, which sets none aside and proves less"
         )
     return rows
 

@@ -23,7 +23,7 @@ def tolerance_test(won: int, lost: int, n: int, *, tolerance: float, delta: floa
     At that gain, q = (1 - tolerance/d) / 2 grows with d, so the largest d that is not excluded gives the p-value.
     """
     spent = SPENT_ON_DISCORDANCE * delta
-    most = _upper(won + lost, n, spent)
+    most = upper_share(won + lost, n, spent)
     if most <= tolerance:  # the two differ too seldom to lose so much
         return spent
     return min(1.0, float(binom.sf(won - 1, won + lost, (1 - tolerance / most) / 2)) + spent)
@@ -37,14 +37,15 @@ def gain_lower_bound(won: int, lost: int, n: int, delta: float) -> float:
     `tolerance_test` gives at most delta; it is at least 0 just when `sign_test` gives at most 0.99 delta.
     """
     spent = SPENT_ON_DISCORDANCE * delta
-    edge = 2 * _lower(won, won + lost, delta - spent) - 1
-    return edge * (_lower(won + lost, n, spent) if edge > 0 else _upper(won + lost, n, spent))
+    edge = 2 * lower_share(won, won + lost, delta - spent) - 1
+    return edge * (lower_share(won + lost, n, spent) if edge > 0 else upper_share(won + lost, n, spent))
 
 
-def _lower(k: int, n: int, delta: float) -> float:
+def lower_share(k: int, n: int, delta: float) -> float:
     """Lower bound of a binomial's probability (Clopper and Pearson) from k of n: where P(Bin(n, .) >= k) = delta."""
     return 0.0 if k == 0 else float(betaincinv(k, n - k + 1, delta))
 
 
-def _upper(k: int, n: int, delta: float) -> float:
+def upper_share(k: int, n: int, delta: float) -> float:
+    """Upper bound, in the same way."""
     return 1.0 if k == n else float(betainccinv(k + 1, n - k, delta))

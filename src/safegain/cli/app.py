@@ -190,6 +190,9 @@ def certify(
     clip: Annotated[float | None, typer.Option(help="Numbers: the largest error that counts.")] = None,
     per_class: Annotated[bool, typer.Option("--per-class", help="A claim for each class.")] = False,
     group: Annotated[str | None, typer.Option(help="A column of groups: a claim for each.")] = None,
+    allow: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Test rows that look used all the same; it is written down.")
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -199,7 +202,7 @@ def certify(
         from safegain.cli.use import run_certify
 
         claims = {"delta": delta, "tolerance": tolerance, "measures": measure, "clip": clip, "per_class": per_class}
-        certified = run_certify(run, fresh, group, claims, talk)
+        certified = run_certify(run, fresh, group, claims, allow, talk)
     if not certified:
         raise typer.Exit(NOT_CERTIFIED)
 

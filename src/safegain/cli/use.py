@@ -72,23 +72,32 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
     talk.say(f"{len(shown):,} suspicious labels: {out}")
 
 
-def run_certify(folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], talk: Talk) -> bool:
+def run_certify(
+    folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], allow: str | None, talk: Talk
+) -> bool:
     from safegain import Claims
+    from safegain.certificates.ledger import UsedRows
     from safegain.jobs.fitting import locked
     from safegain.report import write_report
-    from safegain.runs.digest import refused
+    from safegain.runs.ledger_file import write_ledger
 
     made = Claims(**claims, per_group=group is not None)
-    run, columns = _with_columns(folder)
-    rows = read_rows(fresh, columns, label=run.facts.label, group=group, **_labels_as(run))
-    estimator, X = _loaded(run, rows.table)
-    if seen := refused(run, X):
-        place = rows.table.place(seen[0])
-        raise BadFile(f"{fresh}: {len(seen)} rows ({place} first) were in the fit; a certificate needs fresh ones")
-    certificate = estimator.certify(X, rows.y, made, groups=rows.groups)
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    facts = {**certificate.as_dict(), "file": str(fresh), "created": created}
-    with locked(folder):  # or two of them take the same name
+    with locked(folder):  # or two tests know nothing of each other
+        run, columns = _with_columns(folder)
+        rows = read_rows(fresh, columns, label=run.facts.label, group=group, **_labels_as(run))
+        estimator, X = _loaded(run, rows.table)
+        if allow is not None:
+            estimator.ledger_.allow(allow)
+        try:
+            certificate = estimator.certify(X, rows.y, made, groups=rows.groups)
+        except UsedRows as error:
+            raise BadFile(
+                f"{fresh}: {len(error.rows)} rows ({rows.table.place(error.rows[0])} first) {error.what}; a "
+                "certificate needs fresh ones. If they are others that look the same, say why: --allow REASON"
+            ) from None
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        facts = {**certificate.as_dict(), "file": str(fresh), "created": created}
+        write_ledger(folder, estimator.ledger_)  # first: a test that was seen is used up, whatever happens then
         with written(run.next_certificate) as beside:
             beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
         write_report(folder)

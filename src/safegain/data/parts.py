@@ -156,6 +156,14 @@ def parted(
 
 
 @dataclass(frozen=True)
+class Aside:
+    """Trusted rows that are kept from everything for a certificate  # (n,) bool each"""
+
+    rows: np.ndarray
+    tested: np.ndarray  # of these, those that it is made of: of copies only one
+
+
+@dataclass(frozen=True)
 class Masks:
     """Which rows are trusted, and which of these are kept from the search or from everything  # (n,) bool each"""
 
@@ -163,6 +171,7 @@ class Masks:
     held_out: np.ndarray
     set_aside: np.ndarray
     sample: np.ndarray | None = None  # trusted rows that are a random sample; None: all
+    tested: np.ndarray | None = None  # of the rows set aside, those of the certificate; None: there is none
 
     @property
     def of_sample(self) -> np.ndarray:
@@ -187,7 +196,7 @@ def drawn_masks(
     labels: Labels,
     held_out: float,
     fraction: float,
-    aside: Callable[..., np.ndarray] | None,  # draws the rows of a certificate
+    aside: Callable[..., Aside] | None,  # draws the rows of a certificate
     random: np.random.RandomState,
 ) -> Masks:
     """Of a random sample of trusted rows, those that `aside` draws for a certificate, and a share of the others.
@@ -197,10 +206,12 @@ def drawn_masks(
     trusted = trusted_rows(said.trusted, labels, fraction, random)
     nothing = np.zeros_like(trusted)
     masks = Masks(trusted, nothing, nothing, said.sample)
-    kept = nothing if aside is None else aside(masks.of_sample, labels, said.groups, random)
+    if aside is not None:
+        kept = aside(masks.of_sample, labels, said.groups, random)
+        masks = replace(masks, set_aside=kept.rows, tested=kept.tested)
     check_trained_on(labels, trusted)
-    held = drawn_from(masks.of_sample & ~kept, labels, said.groups, held_out, random, draw=rank_rows)
-    masks = replace(masks, held_out=held, set_aside=kept)
+    left = masks.of_sample & ~masks.set_aside
+    masks = replace(masks, held_out=drawn_from(left, labels, said.groups, held_out, random, draw=rank_rows))
     if said.weight is not None:
         for rows, what in ((labels.labelled & ~trusted, "weak rows"), (masks.search, "trusted rows to learn from")):
             if not said.weight[rows].any():

@@ -26,7 +26,7 @@ from safegain.estimators.fingerprint import name_of_run
 from safegain.estimators.issues import Alternatives, issues
 from safegain.estimators.parameters import Parameters, claims_of, search_of, unchanged_on_failure
 from safegain.estimators.progress import ProgressBar
-from safegain.estimators.proof import certificate_of_fit
+from safegain.estimators.proof import Proof, certificate_of_fit, certificate_on
 from safegain.estimators.record import Record
 from safegain.estimators.rows import rows_for, rows_of
 from safegain.learners.base import Learner
@@ -38,6 +38,7 @@ from safegain.search.problem import Problem
 if TYPE_CHECKING:
     from safegain.certificates.certificate import Certificate
     from safegain.certificates.claims import Claims
+    from safegain.certificates.ledger import Ledger
 
 
 class PGS(Parameters, ABC):
@@ -53,6 +54,7 @@ class PGS(Parameters, ABC):
         right: Any = None,
         sample: Any = None,
         sample_weight: Any = None,
+        ledger: "Ledger | None" = None,
     ) -> Self:
         """Learn how far to trust each row and what its label should have been, and train on that.
 
@@ -79,6 +81,9 @@ class PGS(Parameters, ABC):
             looked suspicious, say, have their right label in training, but no say in channel, contest and certificate.
         sample_weight : array (n,), optional
             How much each row counts in training and where models are compared. A certificate counts rows alike.
+        ledger : Ledger, optional
+            The `ledger_` of an earlier fit on these rows: what was tested there is not set aside again, and all tests
+            share one level.
         """
         with unchanged_on_failure(self):
             self._validate_params()
@@ -103,9 +108,9 @@ class PGS(Parameters, ABC):
             opened = partial(opened_checkpoint, self.checkpoint, name_run, random, ranks)
             with nullcontext() if self.checkpoint is None else opened() as kept:
                 random = random if kept is None else kept.random_state
-                aside = None if self.certificate is None else claims_of(self.certificate).draw
-                masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random)
-                self._learn(learner, rows, labels, masks, said, random, kept)
+                proof = Proof.begun(self.certificate, rows, said, ledger)
+                masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, proof.drawn, random)
+                self._learn(learner, rows, labels, masks, said, random, kept, proof)
                 if kept is not None:
                     kept.remove()
         return self
@@ -119,6 +124,7 @@ class PGS(Parameters, ABC):
         said: Said,
         random: np.random.RandomState,
         checkpoint: Checkpoint | None,
+        proof: Proof,
     ) -> None:
         search, ranks = search_of(self.search), labels.ranks
         labels = labels.standardised_without(masks.set_aside)
@@ -135,13 +141,13 @@ class PGS(Parameters, ABC):
             shown = bool(self.verbose) and ranks.rank == 0
             watch = stack.enter_context(ProgressBar()).watch if shown else None
             outcome = search.run(Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch))
-        certificate = None
+        certificate, proof = None, proof.of(masks)
         if self.certificate is not None:
             claims = self._claims(claims_of(self.certificate), self._usual_clip(labels, masks.open))
-            certificate = certificate_of_fit(claims, outcome, labels, rows, masks, said.groups)
+            certificate = certificate_of_fit(claims, outcome, labels, rows, masks, said.groups, proof.ledger)
             if not certificate.certified and not outcome.fell_back:
                 outcome = outcome.fallen_back("the new model was not certified", certificate.sentence)
-        self.adopt(self._record(outcome, certificate, labels, masks, search))
+        self.adopt(self._record(outcome, certificate, proof, labels, masks, search))
 
     def certify(
         self,
@@ -161,17 +167,16 @@ class PGS(Parameters, ABC):
         groups : array (n,); a claim for each group
         views : name -> the rows of X as seen through that view; a claim for each
         """
-        from safegain.certificates.comparison import certify
-
         check_is_fitted(self)
         seen = {name: rows_of(self, rows) for name, rows in (views or {}).items()}
         made = self._claims(claims_of(claims), self.record_.clip)
-        return certify(self.model_, self.reference_model_, rows_of(self, X), y, made, groups=groups, views=seen)
+        return certificate_on(rows_of(self, X), y, self, made, groups, seen)
 
     def _record(
         self,
         outcome: Outcome,
         certificate: "Certificate | None",
+        proof: Proof,
         labels: Labels,
         masks: Masks,
         search: Search,
@@ -195,6 +200,8 @@ class PGS(Parameters, ABC):
             reference=outcome.reference_name,
             safeness=outcome.safeness,
             certificate=certificate,
+            digests=proof.digests,
+            ledger=proof.ledger,
             comparison=_comparison_table(outcome.comparison, labels, seen),
             history=outcome.history,
             n_iter=outcome.n_iter,
@@ -205,7 +212,7 @@ class PGS(Parameters, ABC):
 
     def adopt(self, record: Record) -> None:
         """Take over what a fit has found; `safegain.load` does it with a record from a folder."""
-        self.record_ = record
+        self.record_, self.ledger_ = record, record.ledger
         self.model_, self.references_, self.reference_ = record.model, dict(record.references), record.reference
         self.reference_model_ = record.references[record.reference]
         self.trusted_, self.held_out_, self.set_aside_ = record.trusted, record.held_out, record.set_aside

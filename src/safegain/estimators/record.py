@@ -13,6 +13,7 @@ from safegain.search.outcome import Standing, Suggestions
 
 if TYPE_CHECKING:
     from safegain.certificates.certificate import Certificate
+    from safegain.certificates.ledger import Ledger
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Record:
     reference: str  # the name of the one that the model was compared with
     safeness: SafenessReport
     certificate: "Certificate | None"
+    digests: np.ndarray  # (n, 2) of the rows: data/digest.py
+    ledger: "Ledger"  # of what was learned from and tested; later tests are written down in it
     comparison: pd.DataFrame
     history: list[dict[str, Any]]
     n_iter: int

@@ -19,11 +19,11 @@ import pyarrow as pa
 from filelock import FileLock, Timeout
 
 from safegain.data.checkpoint import CheckpointError, KeptFolder, has_begun, remove_checkpoint
+from safegain.data.digest import digests, repeated
 from safegain.encoding import EncodingError, TableEncoder, thumbnail
 from safegain.jobs.request import Request, changed_files
 from safegain.jobs.settings import make_estimator
 from safegain.jobs.shown import choose_examples, example_frame, nearest_trusted
-from safegain.runs.digest import digests, repeated
 from safegain.runs.facts import Files
 from safegain.runs.folder import FACTS, REPORT, REQUEST, Run, RunError, open_run
 from safegain.runs.saving import Story, facts_of_rows, write_run

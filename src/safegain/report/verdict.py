@@ -103,12 +103,13 @@ def certificate_words(certificate: Certificate, numbers: bool) -> list[str]:
         f"This holds for rows like the {n:,} fresh ones, which no model had seen: drawn at random from where the model "
         "will be used."
     )
-    if certificate.asymptotic:
+    if certificate.pool is not None:
         scope = (
-            f"This holds approximately, and for models trained in the new way rather than for this one: each of the "
-            f"{n:,} rows was judged by models that had not seen it."
+            f"This holds for rows like the {certificate.pool.rows:,} of the pool, which no model had seen. The two "
+            f"models differ on {certificate.pool.differing:,} of them, and {certificate.pool.labelled:,} of these were "
+            "labelled, one by one, until it was clear."
         )
-    lines = [f"{fooled} {scope}", evidence(weakest, numbers)]
+    lines = [" ".join([fooled, scope, *(certificate.remarks or [])]), evidence(weakest, numbers)]
     if len(entries) > 1:
         lines.append(f"It passed all {len(entries)} tests; this was the closest.")
     if weakest.lower_bound > 0:

@@ -29,6 +29,8 @@ def _picture(kind: Any) -> bool:
 
 Columns = dict[str, Callable[[Any], bool]]  # name -> does a type fit
 
+DIGESTS = ("digest_1", "digest_2")  # of a row, on the two grids of data/digest.py
+
 LABELS: Columns = {
     "row": kinds.is_int64,
     "given": _label,
@@ -40,6 +42,7 @@ LABELS: Columns = {
     "trusted": kinds.is_boolean,
     "held_out": kinds.is_boolean,
     "set_aside": kinds.is_boolean,
+    **dict.fromkeys(DIGESTS, kinds.is_uint64),
 }
 MAY_LABELS: Columns = {
     "sample": kinds.is_boolean,
@@ -47,7 +50,6 @@ MAY_LABELS: Columns = {
     "group": _text,
     "effect": kinds.is_float64,
     "disagrees": kinds.is_boolean,
-    "digest": kinds.is_uint64,
     "low": kinds.is_float64,
     "high": kinds.is_float64,
 }

@@ -27,12 +27,12 @@ import torch
 from torch import Tensor
 
 from safegain.bilevel.losses import CrossEntropy, SquaredError
-from safegain.data.any_rows import AnyRows
+from safegain.data.digest import row_blocks
 from safegain.data.labels import one_hot
 from safegain.data.ranks import Ranks
+from safegain.data.rows import BLOCK_ROWS
 from safegain.estimators.record import Record
 from safegain.learners.trained import TrainedModel
-from safegain.runs.digest import BLOCK_ROWS, digests, row_blocks
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Steering:
 
 
 def of_rows(record: Record, rows: Any) -> pd.DataFrame:
-    """effect, disagrees, digest and, of numbers, what is expected, of the rows of a fit: in two passes over them."""
+    """effect, disagrees and, of numbers, what is expected, of the rows of a fit: in two passes over them."""
     labels, model, reference = record.labels, record.model, record.references[record.reference]
     if rows.shape[0] != len(labels):
         raise ValueError(f"X: has {rows.shape[0]} rows and the fit had {len(labels)}; pass the X of the fit")
@@ -66,7 +66,7 @@ def of_rows(record: Record, rows: Any) -> pd.DataFrame:
         if model is not reference:
             disagrees[here] = _differ(z, reference.outputs(block).double()).numpy()
     effect[record.trusted] = 0.0
-    found = pd.DataFrame({"effect": effect, "disagrees": disagrees, "digest": digests(rows)})
+    found = pd.DataFrame({"effect": effect, "disagrees": disagrees})
     return found if expected is None else found.assign(expected=expected)
 
 
@@ -86,8 +86,6 @@ def _without_steps(record: Record, rows: Any) -> pd.DataFrame:
         disagrees = np.abs(expected - reference.predict(rows)) > 0.5 * labels.scale
     effect[record.trusted] = 0.0
     found = pd.DataFrame({"effect": effect, "disagrees": np.asarray(disagrees)})
-    if not isinstance(rows, AnyRows):
-        found["digest"] = digests(rows)
     return found if expected is None else found.assign(expected=expected)
 
 

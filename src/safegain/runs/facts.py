@@ -47,6 +47,14 @@ class Entry(Struct, frozen=True):
     certified: bool
 
 
+class Pool(Struct, frozen=True):
+    """Rows of a test by disagreements: only those on which the two models differ were labelled."""
+
+    rows: Count
+    differing: Annotated[Count, told("rows on which the two models differ")]
+    labelled: Annotated[Count, told("of those")]
+
+
 class Certificate(Struct, frozen=True, kw_only=True):
     """A certificate: all of its claims must hold. The numbers are those of the weakest claim."""
 
@@ -54,9 +62,10 @@ class Certificate(Struct, frozen=True, kw_only=True):
     p_value: Share
     lower_bound: float
     n: Annotated[Count, told("fresh rows")]
-    asymptotic: Annotated[bool, told("holds in the limit of many rows, for a way of training")]
     sentence: str
     entries: list[Entry]
+    remarks: Annotated[list[str] | None, told("part of the sentence: earlier tests, copies, overrides")] = None
+    pool: Annotated[Pool | None, told("of a test by disagreements")] = None
     file: Annotated[str | None, told("the fresh rows; in certificate-K.json only")] = None
     created: Annotated[str | None, told("ISO 8601, UTC; in certificate-K.json only")] = None
 
@@ -266,7 +275,7 @@ class Fitted(Struct, frozen=True, kw_only=True):
 class Facts(Struct, frozen=True, kw_only=True):
     """run.json."""
 
-    format: Annotated[Whole, told("2")]
+    format: Annotated[Whole, told("3")]
     task: Task
     safegain: Annotated[str | None, told("version that wrote it")] = None
     versions: Annotated[dict[str, str] | None, told("python, torch, numpy, scikit-learn")] = None

@@ -4,6 +4,7 @@
     run.json                 what was found; written last: without it there is no finished run
     model.safetensors        numbers of the models and of the encoder
     labels-1-of-1.parquet    one row for each training row
+    ledger.safetensors       rows that were tested, and how the tests ended
     examples.parquet, neighbours.parquet    rows that are shown, and the trusted rows nearest to them
 
 Nothing in a folder is trusted: what does not fit the types (facts.py, columns.py) is a RunError. Nothing here imports
@@ -30,9 +31,9 @@ from safegain.runs import columns
 from safegain.runs.columns import Columns
 from safegain.runs.facts import Certificate, Facts
 
-FORMAT = 2
+FORMAT = 3
 DOUBTFUL = 0.5  # suspicion above which a label is more likely wrong than right
-REQUEST, FACTS, MODEL = "request.json", "run.json", "model.safetensors"
+REQUEST, FACTS, MODEL, LEDGER = "request.json", "run.json", "model.safetensors", "ledger.safetensors"
 EXAMPLES, NEIGHBOURS, REPORT = "examples.parquet", "neighbours.parquet", "report.html"
 PART = re.compile(r"labels-([1-9]\d*)-of-([1-9]\d*)\.parquet", re.ASCII)
 _CERTIFICATE = re.compile(r"certificate-([1-9]\d*)\.json", re.ASCII)

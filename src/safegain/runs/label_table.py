@@ -19,6 +19,7 @@ from safegain.search.outcome import Suggestions
 
 GROUP_ROWS = 2**17
 REPEATED = ["given", "corrected", "suggested", "group"]  # columns with few different values
+MASKS = ("trusted", "held_out", "set_aside")
 INTERVAL = ("low", "high")  # columns of numbers: where the right one lies if the label is wrong
 
 
@@ -35,6 +36,7 @@ class Learned:
     sample: np.ndarray
     held_out: np.ndarray
     set_aside: np.ndarray
+    digests: np.ndarray  # (n, 2)
     suggestions: Suggestions | None = None
 
 
@@ -85,7 +87,7 @@ def write_labels(
 
 def read_labels(folder: Path, classes: np.ndarray | None, n: int) -> Learned:
     """All parts, below each other. What does not fit the classes is a RunError."""
-    must = {name: columns.LABELS[name] for name in ("given", "corrected", "weight", "trusted", "held_out", "set_aside")}
+    must = {name: columns.LABELS[name] for name in ("given", "corrected", "weight", *MASKS, *columns.DIGESTS)}
     moved = "shift" if classes is None else "distribution"
     must[moved] = columns.LEARNED[moved]
     found: list[dict[str, np.ndarray]] = []
@@ -153,11 +155,12 @@ def _parts(record: Record, facts: pd.DataFrame, first_row: int, ids: Any, groups
         if other.interval is not None:
             for name, ends in zip(INTERVAL, other.interval, strict=True):
                 rows[name] = pa.array(ends, mask=suspicion == 0)
-        for name in ("trusted", "sample", "held_out", "set_aside"):
+        for name in ("sample", *MASKS):
             rows[name] = getattr(record, name)[here]
         if groups is not None:
             rows["group"] = _texts(groups[here])
-        for name in ("effect", "disagrees", "digest"):
+        rows |= dict(zip(columns.DIGESTS, record.digests[here].T, strict=True))
+        for name in ("effect", "disagrees"):
             if name in facts:
                 rows[name] = facts[name].to_numpy()[here]
         if values is None:
@@ -184,7 +187,8 @@ def _group(part: pa.Table, path: Path, classes: np.ndarray | None, moved: str) -
             raise RunError(f"{path}: is damaged (column {name} has gaps); fit again")
         return part.column(name).to_numpy()
 
-    arrays = {name: flat(name) for name in ("weight", "trusted", "held_out", "set_aside")}
+    arrays = {name: flat(name) for name in ("weight", *MASKS)}
+    arrays["digests"] = np.column_stack([flat(name) for name in columns.DIGESTS])
     # Runs of earlier versions do not have it: all trusted rows were taken for a random sample.
     arrays["sample"] = flat("sample") if "sample" in part.schema.names else arrays["trusted"]
     if classes is None:

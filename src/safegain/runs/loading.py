@@ -25,6 +25,7 @@ from safegain.runs.facts import MODELS, Encoder, Estimator, Fitted
 from safegain.runs.folder import FACTS, MODEL, Run, RunError, open_run
 from safegain.runs.guard import distrusting
 from safegain.runs.label_table import Learned, read_labels
+from safegain.runs.ledger_file import read_ledger
 from safegain.runs.model_state import Arrays, ModuleNeeded, models_from_state
 from safegain.runs.objects import from_json
 from safegain.runs.stored_models import read_models, trained_alone
@@ -98,6 +99,8 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
         reference=fitted.reference,
         safeness=_made(fitted.safeness, SafenessReport),
         certificate=None if fitted.certificate is None else _made(fitted.certificate, Certificate),
+        digests=learned.digests,
+        ledger=read_ledger(run.folder, learned.digests[~learned.set_aside]),
         comparison=_comparison(arrays, classifies=classes is not None),
         history=from_json(fitted.history),
         n_iter=fitted.n_iter,

@@ -19,7 +19,7 @@ from safegain.bilevel.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, 
 from safegain.bilevel.solvers import ClosedForm, Descent, Newton
 from safegain.bilevel.unrolled import Unrolled
 from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
-from safegain.certificates.certificate import Certificate, Entry
+from safegain.certificates.certificate import Certificate, Entry, Pool
 from safegain.certificates.claims import Claims
 from safegain.data.settings import Settings
 from safegain.learners.boosting import Boosting
@@ -46,7 +46,7 @@ LISTED: dict[str, Any] = {
         *(ClosedForm, Newton, Descent, GradientDescent, Momentum, RMSProp, Adam),
         *(Auto, Free, Structured, Residuals, Network, Linear, Recipe, Claims),
         *(Forest, Boosting, KernelMachine, DeepNetwork, Huber, Reshaped, Several),
-        *(SafenessReport, SetMargin, Certificate, Entry),
+        *(SafenessReport, SetMargin, Certificate, Entry, Pool),
     )
 }
 

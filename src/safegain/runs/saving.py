@@ -27,6 +27,7 @@ from safegain.runs.doubt import suspicion_of_numbers
 from safegain.runs.estimator_state import NoEstimator, estimator_to_bytes
 from safegain.runs.folder import DOUBTFUL, EXAMPLES, FACTS, MODEL, NEIGHBOURS, PART, REQUEST, RunError
 from safegain.runs.label_table import suspected, write_labels
+from safegain.runs.ledger_file import write_ledger
 from safegain.runs.model_state import Arrays, models_to_state
 from safegain.runs.objects import parameters_to_json, to_json
 from safegain.runs.stored_models import stored_models, trained_alone
@@ -76,7 +77,7 @@ def save(model: Any, folder: str | PathLike, X: Any = None) -> None:
 
 
 def facts_of_rows(estimator: Any, X: Any = None) -> pd.DataFrame:
-    """trusted, suspicion, confidence of every row of the fit; with X, its rows, also effect, disagrees and digest.
+    """trusted, suspicion, confidence of every row of the fit; with X, its rows, also effect and disagrees.
 
     Numbers of a search that has only weights and shifts are doubted for being far from what the model expects, which is
     then suggested: weights and shifts alone tell which ones are wrong, and not how far.
@@ -126,6 +127,7 @@ def write_run(
         if ranks.rank == 0:
             with written(folder / MODEL) as beside:
                 beside.write_bytes(safetensors.save(arrays))
+            write_ledger(folder, record.ledger)
             for name, table in ((EXAMPLES, story.examples), (NEIGHBOURS, story.neighbours)):
                 if table is not None:
                     with written(folder / name) as beside:

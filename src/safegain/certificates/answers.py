@@ -1,0 +1,82 @@
+"""What two models say of rows, fit to be compared: labels of one kind, distributions, and each row by itself.
+
+A certificate holds if what a model says of a row hangs on that row alone. What can be checked of that is checked here.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import _safe_indexing
+
+from safegain.data.any_rows import AnyRows
+from safegain.data.rows import RowSource, as_source
+
+CHECKED_ROWS = 32
+SLACK = 1e-4  # of a probability, or of a number's size: batches of other sizes are summed in another order
+
+
+def said_of(model: Any, X: Any, method: str, which: str) -> np.ndarray:
+    """What the model says of the rows, once it is clear that a row's company makes no difference."""
+    said = np.asarray(getattr(model, method)(X))
+    if method == "predict_proba":
+        _refuse_other_than_distributions(said, which)
+    n = len(said)
+    if n > 1:
+        some = np.unique(np.linspace(0, n - 1, CHECKED_ROWS).astype(int))[::-1]
+        again = np.asarray(getattr(model, method)(taken(X, some)))
+        alone = np.asarray(getattr(model, method)(taken(X, some[:1])))
+        if not (_alike(again, said[some]) and _alike(alone, said[some[:1]])):
+            raise ValueError(
+                f"{which}: what it says of a row depends on the other rows that it is given, so that no test of it "
+                "says anything about other rows; give a model that judges each row by itself"
+            )
+    return said
+
+
+def refuse_other_kinds(y: np.ndarray, said: np.ndarray, which: str) -> None:
+    """'1' is not 1: a model with labels of another kind would be wrong on every row."""
+    if (found := kind_of(said)) != (wanted := kind_of(y)):
+        raise ValueError(
+            f"y: holds {wanted}, and the {which} model says {found}; give labels of the kind that the model was "
+            "trained on"
+        )
+
+
+def kind_of(labels: np.ndarray) -> str:
+    if labels.dtype.kind in "biuf":
+        return "numbers"
+    if labels.dtype.kind in "US":
+        return "text"
+    kinds = {_kind_of_one(label) for label in pd.unique(labels.ravel())}
+    return kinds.pop() if len(kinds) == 1 else f"labels of several kinds ({', '.join(sorted(kinds))})"
+
+
+def _kind_of_one(label: Any) -> str:
+    if isinstance(label, str):
+        return "text"
+    return "numbers" if isinstance(label, bool | int | float | np.number | np.bool_) else type(label).__name__
+
+
+def _refuse_other_than_distributions(P: np.ndarray, which: str) -> None:
+    if P.ndim != 2 or not (np.isfinite(P).all() and P.min(initial=0) >= -SLACK):
+        raise ValueError(f"the {which} model: predict_proba must give a finite share of at least 0 for each class")
+    sums = P.sum(axis=1)
+    if len(sums) and np.abs(sums - 1).max() > 1e-3:
+        row = int(np.abs(sums - 1).argmax())
+        raise ValueError(
+            f"the {which} model: the probabilities of row {row} sum to {sums[row]:.4g}; they must sum to 1"
+        )
+
+
+def taken(X: Any, rows: np.ndarray) -> Any:
+    """These rows of X, of whatever kind it is."""
+    if isinstance(X, np.memmap | RowSource):
+        return as_source(X).take(rows)
+    return X[rows] if isinstance(X, AnyRows) else _safe_indexing(X, rows)
+
+
+def _alike(some: np.ndarray, others: np.ndarray) -> bool:
+    if some.dtype.kind != "f":
+        return bool(np.array_equal(some, others))
+    return bool(np.allclose(some, others, rtol=SLACK, atol=SLACK * max(1.0, float(np.abs(others).max(initial=0)))))

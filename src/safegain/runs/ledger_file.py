@@ -1,0 +1,30 @@
+"""The ledger of a run: rows that were tested, and how the tests ended. What was learned from is in the labels."""
+
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from safegain.certificates.ledger import Ledger
+from safegain.data.files import written
+from safegain.runs.folder import LEDGER, RunError
+
+
+def write_ledger(folder: Path, ledger: Ledger) -> None:
+    with written(folder / LEDGER) as beside:
+        beside.write_bytes(save({"tested": ledger.tested, "outcomes": np.array(ledger.outcomes, dtype=bool)}))
+
+
+def read_ledger(folder: Path, learned_from: np.ndarray) -> Ledger:
+    """With the digests of the rows that the run's fit has learned from."""
+    try:
+        found = load_file(folder / LEDGER)
+        tested, outcomes = found["tested"], found["outcomes"]
+    except (OSError, SafetensorError, KeyError) as error:
+        raise RunError(f"{folder / LEDGER}: cannot be read ({error}), so that nobody knows what was tested") from None
+    if tested.dtype != np.uint64 or tested.shape[1:] != (2,) or outcomes.dtype != bool or outcomes.ndim != 1:
+        raise RunError(f"{folder / LEDGER}: is damaged (its arrays have other shapes or types); fit again")
+    ledger = Ledger().after(learned_from)
+    ledger.tested, ledger.outcomes = tested, outcomes.tolist()
+    return ledger
