@@ -13,7 +13,7 @@ PAGE = Path(__file__).with_name("run-format.md")
 SECTIONS = {
     "run.json": (
         *(facts.Facts, facts.Rows, facts.Files, facts.Verdict, facts.ComparedModel, facts.Margin, facts.Part),
-        *(facts.Checked, facts.CheckedClass, facts.Record, facts.Certificate, facts.Entry),
+        *(facts.Checked, facts.CheckedClass, facts.Record, facts.Certificate, facts.Entry, facts.Pool),
         *(facts.Encoder, facts.EncoderParameters),
         *(facts.Estimator, facts.Fitted, facts.Standing, facts.Architecture, facts.StoredModels, facts.StoredModel),
     ),

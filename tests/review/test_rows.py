@@ -44,7 +44,7 @@ def test_orders(folder, client):
     effect = weak.loc[numbers(client, order="effect"), "effect"]
     assert effect.is_monotonic_decreasing
     assert len(effect) == 200
-    settling = numbers(client, order="settling")
+    settling = numbers(client, order="differing")
     assert sorted(settling) == weak.index[weak["disagrees"]].tolist()
     drawn = numbers(client, order="random")
     everything = weak.index.to_numpy()
@@ -57,8 +57,8 @@ def test_a_run_that_was_saved_without_its_rows_has_two_orders(folder):
     pd.read_parquet(file).drop(columns=["effect", "disagrees"]).to_parquet(file, index=False)
     with opened(folder) as client:
         found = {order["name"]: order["rows"] for order in client.get("/api/about").json()["orders"]}
-        assert found == {"suspicious": len(numbers(client)), "effect": 0, "settling": 0, "random": 240}
-        assert numbers(client, order="effect") == numbers(client, order="settling") == []
+        assert found == {"suspicious": len(numbers(client)), "effect": 0, "differing": 0, "random": 240}
+        assert numbers(client, order="effect") == numbers(client, order="differing") == []
 
 
 def test_the_random_order_ends_where_a_row_cannot_be_shown(folder):
@@ -170,7 +170,7 @@ def test_a_million_labels(tmp_path):
 
 
 def test_questions_that_make_no_sense():
-    assert [Query(order=order).order for order in ORDERS] == ["suspicious", "effect", "settling", "random"]
+    assert [Query(order=order).order for order in ORDERS] == ["suspicious", "effect", "differing", "random"]
     for wrong, words in (({"order": "alphabet"}, "order: must be one of suspicious"), ({"state": "x"}, "state: ")):
         with pytest.raises(ValueError, match=words):
             Query(**wrong)

@@ -106,6 +106,10 @@ def fit(
     certificate: Annotated[
         str | None, _option("Prove it on trusted rows set aside: a level, as 0.05, or 0.05,per_class=true.", _SEARCH)
     ] = None,
+    after: Annotated[
+        Path | None,
+        _option("An earlier run: rows tested there are not tested again, and tests are counted on.", _SEARCH),
+    ] = None,
     validation_fraction: Annotated[
         float | None, _option("Share of labels taken as trusted where none are (0.2).", _SEARCH)
     ] = None,
@@ -121,7 +125,7 @@ def fit(
     with wrong_input_in_one_line(talk, out):
         from safegain.cli.fit import run_fit
 
-        words = command_line(context, {"train", "trusted", "checked", "out", "checkpoint", "workspace"})
+        words = command_line(context, {"train", "trusted", "checked", "out", "after", "checkpoint", "workspace"})
         run_fit(context.params, ["fit", *words], talk)
 
 

@@ -60,7 +60,8 @@ def request_of(options: Mapping[str, Any], command: Sequence[str], processes: in
     settings = {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in given.items()}
     if models := settings.pop("model", None):  # several are a list of models; one is that model
         settings["model"] = models[0] if len(models) == 1 else list(models)
-    return Request(source, settings, options["seed"], options["image_features"], processes, list(command))
+    after = None if options["after"] is None else str(options["after"].absolute())
+    return Request(source, settings, options["seed"], options["image_features"], processes, list(command), after)
 
 
 def conclude(run: Run, talk: Talk) -> None:

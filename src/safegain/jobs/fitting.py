@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from safegain.data.checkpoint import CheckpointError, KeptFolder, has_begun, remove_checkpoint
 from safegain.data.digest import digests, repeated
 from safegain.encoding import EncodingError, TableEncoder, thumbnail
+from safegain.jobs.earlier_tests import earlier_tests
 from safegain.jobs.request import Request, changed_files
 from safegain.jobs.settings import make_estimator
 from safegain.jobs.shown import choose_examples, example_frame, nearest_trusted
@@ -70,7 +71,10 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
         say(note)
     encoder, X = _encoded(request, problem)
     _check_twins(X, problem, source)
-    labels = problem.said
+    labels, ledger = problem.said, None
+    if request.after is not None:
+        with encoding_of(problem.table):
+            ledger = earlier_tests(Path(request.after), problem.table, X)
     story = _story(request, problem, encoder)
     del problem  # the table is read again when rows are shown: it need not lie in memory while the fit goes on
     pa.default_memory_pool().release_unused()
@@ -78,7 +82,7 @@ def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *,
         if not (folder / REQUEST).exists():
             request.write(folder)
         estimator.set_params(checkpoint=KeptFolder(Path(settings["checkpoint"])))
-        estimator.fit(X, **labels)
+        estimator.fit(X, **labels, ledger=ledger)
         estimator.set_params(checkpoint=None, verbose=0)  # which were this fit's, and are not the model's
         rows = facts_of_rows(estimator, X)
         chosen = choose_examples(rows)

@@ -23,11 +23,12 @@ class Request(msgspec.Struct, frozen=True):
     image_features: str
     processes: Annotated[int, Meta(ge=1, le=MOST, description="that share the fit")]
     command: Annotated[list[str], told("arguments of `safegain` that ask the same from any folder")]
+    after: Annotated[str | None, told("absolute path of an earlier run, whose tested rows stay used up")] = None
     files: Annotated[
         dict[str, str],
         told("sha256 of every table that is read, not of pictures: `safegain resume` needs the same ones"),
     ] = {}
-    format: Annotated[Whole, told("2")] = FORMAT
+    format: Annotated[Whole, told("3")] = FORMAT
 
     def write(self, folder: Path) -> None:
         """With the digests of the files as they are now."""

@@ -21,6 +21,8 @@ from safegain.tables.shares import Share, read_share
 
 def fit_shares(request: Request, folder: Path, ranks: Ranks, *, say: Say, verbose: int) -> Run:
     """The run has no rows to show, and no encoder: `safegain.load` gives an estimator of the table's numbers."""
+    if request.after is not None:
+        raise ValueError("--after: several processes share this fit, and a table of numbers alone; fit in one process")
     source, began = request.source, time.perf_counter()
     settings = {"checkpoint": folder / CHECKPOINT, **request.settings}
     share = read_together(source, ranks)

@@ -20,7 +20,7 @@ from safegain.tables.roles import CHECKED_FILE, CHECKED_ID, ROW, SAMPLE
 FILE = "trusted.parquet"
 FEWEST = 20  # rows of a random sample; more than suspicion alone would have checked from the top
 # The run may be somebody else's: it must not choose what the next fit overwrites, reads unseen, or keeps to itself.
-DROPPED = ("--out", "--checkpoint", "--workspace", "--config")  # with their values
+DROPPED = ("--out", "--after", "--checkpoint", "--workspace", "--config")  # with their values
 SILENCING = re.compile(r"-q+|--quiet|--json")
 
 
@@ -52,15 +52,15 @@ def write_trusted(run: Run, decisions: Iterable[Decision], drawn: Sequence[int])
 
 
 def random_sample(decided: Mapping[int, Decision], drawn: Sequence[int]) -> set[int]:
-    """The rows with a label at the top of the random order, up to the first that nobody has looked at.
+    """The rows at the top of the random order, up to the first without a label.
 
-    A first part of a random order is a random sample, whichever order its rows were shown in. Without that, rows
+    A row that was skipped ends it as well: those that are hard to tell would lack, and a sample without them is none. A
+    first part of a random order is a random sample, whichever order its rows were shown in. Without that, rows
     checked because they are suspicious would lack in what is drawn later, or make up for it. Where few rows are
     checked so far, they may be suspicious ones that lead the random order by chance: they are none.
     """
-    top = list(takewhile(lambda row: row in decided, drawn))
-    labelled = {row for row in top if decided[row].verdict in SETTLED}
-    return labelled if len(labelled) >= FEWEST else set()
+    top = set(takewhile(lambda row: row in decided and decided[row].verdict in SETTLED, drawn))
+    return top if len(top) >= FEWEST else set()
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ def next_fit(run: Run) -> NextFit | None:
     if not (here / REQUEST).exists():
         return None
     out = free_name(here)
-    return NextFit([*_first_fit(here / REQUEST), "--checked", str(here / FILE), "--out", str(out)], out)
+    return NextFit(
+        [*_first_fit(here / REQUEST), "--checked", str(here / FILE), "--after", str(here), "--out", str(out)], out
+    )
 
 
 def free_name(folder: Path) -> Path:

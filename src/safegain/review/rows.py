@@ -30,9 +30,9 @@ ORDERS = {
         "Largest effect on the model",
         "The labels whose check should improve the model most; some will turn out right.",
     ),
-    "settling": (
-        "Rows that settle the certificate",
-        "Rows where the new model and the reference disagree, in random order: only these tell the two apart.",
+    "differing": (
+        "Where the two models differ",
+        "Rows where the new model and the reference disagree. Both have learned from these rows: they prove nothing.",
     ),
     "random": (
         "A random sample",
@@ -100,7 +100,7 @@ class Rows:
             order = np.argsort(-effect, kind="stable")
             orders["effect"] = order[effect[order] > 0]
         if "disagrees" in weak:
-            orders["settling"] = self._drawn(weak["row"].to_numpy()[weak["disagrees"].to_numpy(bool)])
+            orders["differing"] = self._drawn(weak["row"].to_numpy()[weak["disagrees"].to_numpy(bool)])
         orders["random"] = self._drawn(weak["row"].to_numpy())
         return {name: orders.get(name, np.empty(0, int)) for name in ORDERS}
 
