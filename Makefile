@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export SAFEGAIN_DATA ?= ../shared/data
 
-.PHONY: demo test killed quickstart check bench mnist reproduce board numbers clean
+.PHONY: demo test killed proofs quickstart check bench mnist reproduce board numbers clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -21,6 +21,10 @@ test: .venv/installed
 # kill -9 at twenty random moments of five kinds of fits, in about ten minutes.
 killed: .venv/installed
 	SAFEGAIN_MOMENTS=4 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/jobs/test_fitting.py
+
+# How often certificates are false where somebody could have broken them, by simulation, in some ten minutes.
+proofs: .venv/installed
+	$(BIN)/python -m benchmarks.proofs
 
 # The README's quick start, line by line, in an empty folder and an environment of its own.
 quickstart:

@@ -7,13 +7,14 @@ import msgspec
 from msgspec import inspect
 
 from safegain.jobs.request import Request
-from safegain.runs import facts
+from safegain.runs import certificate_facts, facts
 
 PAGE = Path(__file__).with_name("run-format.md")
 SECTIONS = {
     "run.json": (
         *(facts.Facts, facts.Rows, facts.Files, facts.Verdict, facts.ComparedModel, facts.Margin, facts.Part),
-        *(facts.Checked, facts.CheckedClass, facts.Record, facts.Certificate, facts.Entry, facts.Pool),
+        *(facts.Checked, facts.CheckedClass, facts.Record, certificate_facts.Certificate, certificate_facts.Entry),
+        *(certificate_facts.Pool, facts.Repeats),
         *(facts.Encoder, facts.EncoderParameters),
         *(facts.Estimator, facts.Fitted, facts.Standing, facts.Architecture, facts.StoredModels, facts.StoredModel),
     ),

@@ -50,7 +50,7 @@ def change(folder: Path, **facts) -> Path:
     """Other facts in run.json; some of those of an object leave its others."""
     found = json.loads((folder / "run.json").read_text())
     for name, value in facts.items():
-        found[name] = found[name] | value if isinstance(found[name], dict) and value else value
+        found[name] = found[name] | value if isinstance(found.get(name), dict) and value else value
     (folder / "run.json").write_text(json.dumps(found))
     return folder
 

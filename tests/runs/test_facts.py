@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from safegain.runs import RunError, open_run
-from safegain.runs.facts import Certificate, Facts
+from safegain.runs.certificate_facts import Certificate
+from safegain.runs.fact_types import Count, Level, Share
+from safegain.runs.facts import Facts
 from safegain.runs.folder import read_typed
 from tests.run_folders import make_run
 
@@ -78,3 +80,10 @@ def test_a_later_certificate_is_checked_as_the_first(tmp_path):
         read_typed(folder / "certificate-1.json", Certificate)
     with pytest.raises(TypeError):
         Facts()
+
+
+@pytest.mark.parametrize(("kind", "misfits"), [(Count, [-1, 2**63]), (Share, [-0.1, 1.1]), (Level, [0.0, 1.0])])
+def test_numbers_have_bounds(kind, misfits):
+    for value in misfits:
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(value, kind)

@@ -6,8 +6,9 @@ import pytest
 
 from safegain import Free, PGSClassifier, PGSRegressor
 from safegain.certificates.certificate import Certificate, Entry
+from safegain.data.ranks import ALONE
 from safegain.runs import findings, open_run
-from safegain.runs.facts import Files, Part, Record, Rows, Verdict
+from safegain.runs.facts import Files, Part, Record, Repeats, Rows, Verdict
 from safegain.runs.loading import load
 from safegain.runs.saving import Story, facts_of_rows, save, write_run
 from safegain.search.contest import SafenessReport
@@ -122,3 +123,21 @@ def test_nothing_is_told_of_labels_that_were_trusted_from_the_first(tmp_path):
     save(estimator, tmp_path, X)
     assert open_run(tmp_path).facts.checked is None
     assert load(tmp_path).record_.labels.before is None
+
+
+def test_rows_that_repeat_are_counted():
+    estimator, X = fitted(names=("no", "yes"))
+    assert findings.repeats(estimator.record_, ALONE) == Repeats(0, 0, 0)
+    record, weak = estimator.record_, np.flatnonzero(~estimator.trusted_)
+    trusted = np.flatnonzero(estimator.trusted_)
+    given = record.given
+    same_label = weak[given[weak] == given[weak[0]]][:2]
+    other_label = weak[given[weak] != given[weak[0]]][:1]
+    D = record.digests.copy()
+    D[same_label[1]] = D[same_label[0]]  # two weak rows of one label
+    D[trusted[0]] = D[weak[-1]]  # a trusted row that is like a weak one
+    D[trusted[2]] = D[trusted[1]]  # two trusted ones
+    assert findings.repeats(replace(record, digests=D), ALONE) == Repeats(6, 1, 0)
+    D[other_label] = D[same_label[0]]
+    assert findings.repeats(replace(record, digests=D), ALONE) == Repeats(7, 1, 3)
+    assert len(X) == len(D)

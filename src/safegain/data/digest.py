@@ -9,14 +9,15 @@ that a value near the edge of a cell is still in the middle of one of the other 
 from collections.abc import Iterator
 from typing import Any
 
+import joblib
 import numpy as np
+import pandas as pd
 import scipy.sparse
 import torch
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom, hypergeom
 
 from safegain.data.any_rows import AnyRows
-from safegain.data.row_numbers import numbers_of
 from safegain.data.rows import BLOCK_ROWS, RowSource, as_source
 
 BLOCK_VALUES = 2**18  # of dense rows at once: they stay in a core's own cache
@@ -25,6 +26,7 @@ TINY = 1e-300  # what is smaller counts as zero
 LEAST = -301  # decade
 NOT_A_NUMBER, INFINITE = 1, 2  # cells of numbers are above these
 CHANCE = 1e-5  # that honest rows are refused
+PLACES, BASE = 5, 900  # five whole numbers of three digits, which rounding leaves as they are, hold what a hash does
 
 
 class _Grids:
@@ -77,7 +79,7 @@ def _rows(X: Any) -> Any:
         return X
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1:
         return X
-    return numbers_of(X)
+    return _numbers_of(X)
 
 
 def clusters(D: np.ndarray) -> np.ndarray:
@@ -157,3 +159,29 @@ def _mixed(x: np.ndarray) -> np.ndarray:
     for shift, factor in ((32, 0xD6E8FEB86659FD93), (32, 0xD6E8FEB86659FD93)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
     return x ^ (x >> np.uint64(32))
+
+
+def _numbers_of(rows: Any) -> np.ndarray:
+    """Columns of numbers stay; of anything else five columns stand for each. Case and spaces of texts do not count."""
+    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(_columns(rows))
+    parts = [_numbers(column) for _, column in frame.items()]
+    return np.column_stack(parts) if parts else np.empty((len(frame), 0))
+
+
+def _columns(rows: Any) -> dict[int, Any]:
+    if isinstance(rows, np.ndarray) and rows.ndim == 2:
+        return {j: rows[:, j] for j in range(rows.shape[1])}
+    return {0: pd.Series(list(rows), dtype=None if isinstance(rows, np.ndarray) and rows.ndim == 1 else object)}
+
+
+def _numbers(column: pd.Series) -> np.ndarray:
+    if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        return column.to_numpy(dtype=float, na_value=np.nan)
+    codes, values = pd.factorize(column.astype(object))
+    hashes = np.array([_hash(value) for value in values] + [0], dtype=np.uint64)[codes]  # -1, a gap, is the last
+    return np.column_stack([hashes // np.uint64(BASE**place) % np.uint64(BASE) + 100 for place in range(PLACES)])
+
+
+def _hash(value: Any) -> int:
+    plain = " ".join(value.lower().split()) if isinstance(value, str) else value
+    return int(joblib.hash(plain)[:16], 16)

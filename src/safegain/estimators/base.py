@@ -1,7 +1,6 @@
 """What both estimators share: scikit-learn's conventions around one `search.run`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import fields
 from functools import partial
@@ -26,7 +25,7 @@ from safegain.estimators.fingerprint import name_of_run
 from safegain.estimators.issues import Alternatives, issues
 from safegain.estimators.parameters import Parameters, claims_of, search_of, unchanged_on_failure
 from safegain.estimators.progress import ProgressBar
-from safegain.estimators.proof import Proof, certificate_of_fit, certificate_on
+from safegain.estimators.proof import Certified, certificate_of_fit, ledger_of_fit, rows_for_certificate
 from safegain.estimators.record import Record
 from safegain.estimators.rows import rows_for, rows_of
 from safegain.learners.base import Learner
@@ -37,11 +36,10 @@ from safegain.search.problem import Problem
 
 if TYPE_CHECKING:
     from safegain.certificates.certificate import Certificate
-    from safegain.certificates.claims import Claims
     from safegain.certificates.ledger import Ledger
 
 
-class PGS(Parameters, ABC):
+class PGS(Parameters, Certified, ABC):
     record_: Record
 
     def fit(
@@ -108,9 +106,11 @@ class PGS(Parameters, ABC):
             opened = partial(opened_checkpoint, self.checkpoint, name_run, random, ranks)
             with nullcontext() if self.checkpoint is None else opened() as kept:
                 random = random if kept is None else kept.random_state
-                proof = Proof.begun(self.certificate, rows, said, ledger)
-                masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, proof.drawn, random)
-                self._learn(learner, rows, labels, masks, said, random, kept, proof)
+                aside = None
+                if self.certificate is not None:
+                    aside = rows_for_certificate(self.certificate, rows, said, ledger)
+                masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random)
+                self._learn(learner, rows, labels, masks, said, random, kept, ledger)
                 if kept is not None:
                     kept.remove()
         return self
@@ -124,7 +124,7 @@ class PGS(Parameters, ABC):
         said: Said,
         random: np.random.RandomState,
         checkpoint: Checkpoint | None,
-        proof: Proof,
+        earlier: "Ledger | None",
     ) -> None:
         search, ranks = search_of(self.search), labels.ranks
         labels = labels.standardised_without(masks.set_aside)
@@ -141,45 +141,27 @@ class PGS(Parameters, ABC):
             shown = bool(self.verbose) and ranks.rank == 0
             watch = stack.enter_context(ProgressBar()).watch if shown else None
             outcome = search.run(Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch))
-        certificate, proof = None, proof.of(masks)
-        if self.certificate is not None:
+        from safegain.data.digest import digests
+
+        found, certificate, ledger = digests(rows), None, None
+        if self.certificate is not None or earlier is not None:
+            ledger = ledger_of_fit(found, masks.set_aside, earlier)
+        if self.certificate is not None and ledger is not None:
             claims = self._claims(claims_of(self.certificate), self._usual_clip(labels, masks.open))
-            certificate = certificate_of_fit(claims, outcome, labels, rows, masks, said.groups, proof.ledger)
+            certificate = certificate_of_fit(claims, outcome, labels, rows, masks, said.groups, ledger)
             if not certificate.certified and not outcome.fell_back:
                 outcome = outcome.fallen_back("the new model was not certified", certificate.sentence)
-        self.adopt(self._record(outcome, certificate, proof, labels, masks, search))
-
-    def certify(
-        self,
-        X: Any,
-        y: Any,
-        claims: "float | Claims" = 0.05,
-        *,
-        groups: Any = None,
-        views: Mapping[str, Any] | None = None,
-    ) -> "Certificate":
-        """Test on fresh trusted rows whether the model that predicts is not worse than its reference.
-
-        Parameters
-        ----------
-        X, y : rows and right labels that had no part in the fit
-        claims : the probability with which a model that is worse may be certified; or Claims, which say more
-        groups : array (n,); a claim for each group
-        views : name -> the rows of X as seen through that view; a claim for each
-        """
-        check_is_fitted(self)
-        seen = {name: rows_of(self, rows) for name, rows in (views or {}).items()}
-        made = self._claims(claims_of(claims), self.record_.clip)
-        return certificate_on(rows_of(self, X), y, self, made, groups, seen)
+        self.adopt(self._record(outcome, certificate, labels, masks, search, found, ledger))
 
     def _record(
         self,
         outcome: Outcome,
         certificate: "Certificate | None",
-        proof: Proof,
         labels: Labels,
         masks: Masks,
         search: Search,
+        digests: np.ndarray,
+        ledger: "Ledger | None",
     ) -> Record:
         storage, seen = search.storage, search.masks(masks)
         weight = room(storage, len(labels))
@@ -200,8 +182,8 @@ class PGS(Parameters, ABC):
             reference=outcome.reference_name,
             safeness=outcome.safeness,
             certificate=certificate,
-            digests=proof.digests,
-            ledger=proof.ledger,
+            digests=digests,
+            ledger=ledger,
             comparison=_comparison_table(outcome.comparison, labels, seen),
             history=outcome.history,
             n_iter=outcome.n_iter,
@@ -212,7 +194,7 @@ class PGS(Parameters, ABC):
 
     def adopt(self, record: Record) -> None:
         """Take over what a fit has found; `safegain.load` does it with a record from a folder."""
-        self.record_, self.ledger_ = record, record.ledger
+        self.record_ = record
         self.model_, self.references_, self.reference_ = record.model, dict(record.references), record.reference
         self.reference_model_ = record.references[record.reference]
         self.trusted_, self.held_out_, self.set_aside_ = record.trusted, record.held_out, record.set_aside
@@ -227,10 +209,6 @@ class PGS(Parameters, ABC):
 
     @abstractmethod
     def _labels_of(self, y: Any, ranks: Ranks) -> Labels: ...
-
-    @abstractmethod
-    def _claims(self, claims: "Claims", clip: float | None) -> "Claims":
-        """The claims, with what goes without saying for this task."""
 
     @abstractmethod
     def _usual_clip(self, labels: Labels, trusted: np.ndarray) -> float | None:

@@ -1,18 +1,21 @@
 """The certificate that is part of a fit: on trusted rows that nothing has seen before."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from safegain.data.digest import digests
 from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
 from safegain.data.parts import Aside, Masks
 from safegain.data.splits import Said, everywhere
 from safegain.estimators.parameters import claims_of
+from safegain.estimators.record import Record
+from safegain.estimators.rows import rows_of
 from safegain.search.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -21,43 +24,75 @@ if TYPE_CHECKING:
     from safegain.certificates.ledger import Ledger
 
 
-@dataclass(frozen=True)
-class Proof:
-    """Which rows a certificate may be made of, and what must be remembered for later ones."""
+def rows_for_certificate(
+    certificate: "float | Claims", rows: Rows, said: Said, earlier: "Ledger | None"
+) -> Callable[..., Aside]:
+    """What draws the rows to set aside, once it is clear that there may be some."""
+    from safegain.certificates.ledger import Ledger
+    from safegain.certificates.setting_aside import drawn_aside
+    from safegain.data.digest import digests
 
-    digests: np.ndarray  # (n, 2) of the rows of the fit
-    drawn: Callable[..., Aside] | None  # what draws the rows to set aside; None: no certificate is asked for
-    ledger: "Ledger"  # of earlier fits, and then of this one
-
-    @classmethod
-    def begun(cls, certificate: "float | Claims | None", rows: Rows, said: Said, earlier: "Ledger | None") -> "Proof":
-        from safegain.certificates.ledger import Ledger
-
-        found, drawn = digests(rows), None
-        if certificate is not None:
-            from safegain.certificates.setting_aside import drawn_aside  # most fits have no use for it
-
-            if said.trusted is None:
-                raise ValueError(
-                    "certificate: needs rows whose labels you trust, and none are named; noisy labels that stand in "
-                    "for them prove nothing. Give trusted or right, or leave certificate out"
-                )
-            drawn = partial(drawn_aside, claims_of(certificate), found, earlier or Ledger())
-        return cls(found, drawn, earlier or Ledger())
-
-    def of(self, masks: Masks) -> "Proof":
-        """With the ledger of this fit, which has learned from all rows that are not set aside."""
-        return replace(self, ledger=self.ledger.after(self.digests[~masks.set_aside]))
+    if said.trusted is None:
+        raise ValueError(
+            "certificate: needs rows whose labels you trust, and none are named; noisy labels that stand in for them "
+            "prove nothing. Give trusted or right, or leave certificate out"
+        )
+    return partial(drawn_aside, claims_of(certificate), digests(rows), earlier or Ledger())
 
 
-def certificate_on(
-    rows: Rows, y: Any, fitted: Any, claims: "Claims", groups: Any, views: Mapping[str, Rows]
-) -> "Certificate":
-    """Of a fitted estimator, on fresh rows."""
-    from safegain.certificates.comparison import certify
+def ledger_of_fit(digests: np.ndarray, set_aside: np.ndarray, earlier: "Ledger | None") -> "Ledger":
+    """A fit has learned from all rows that are not set aside."""
+    from safegain.certificates.ledger import Ledger
 
-    models = fitted.model_, fitted.reference_model_
-    return certify(*models, rows, y, claims, groups=groups, views=views, ledger=fitted.ledger_)
+    return (earlier or Ledger()).after(digests[~set_aside])
+
+
+class Certified(ABC):
+    """What an estimator says of itself on fresh rows."""
+
+    record_: Record
+    model_: Any
+    reference_model_: Any
+
+    @abstractmethod
+    def _claims(self, claims: "Claims", clip: float | None) -> "Claims":
+        """The claims, with what goes without saying for this task."""
+
+    @property
+    def ledger_(self) -> "Ledger":
+        """What was learned from, and what was tested: `certify` writes its tests down in it."""
+        check_is_fitted(self)
+        ledger = self.record_.ledger
+        if ledger is None:
+            ledger = ledger_of_fit(self.record_.digests, self.record_.set_aside, None)
+            self.record_ = replace(self.record_, ledger=ledger)
+        return ledger
+
+    def certify(
+        self,
+        X: Any,
+        y: Any,
+        claims: "float | Claims" = 0.05,
+        *,
+        groups: Any = None,
+        views: Mapping[str, Any] | None = None,
+    ) -> "Certificate":
+        """Test on fresh trusted rows whether the model that predicts is not worse than its reference.
+
+        Parameters
+        ----------
+        X, y : rows and right labels that had no part in the fit
+        claims : the probability with which a model that is worse may be certified; or Claims, which say more
+        groups : array (n,); a claim for each group
+        views : name -> the rows of X as seen through that view; a claim for each
+        """
+        from safegain.certificates.comparison import certify
+
+        check_is_fitted(self)
+        seen = {name: rows_of(self, rows) for name, rows in (views or {}).items()}
+        made = self._claims(claims_of(claims), self.record_.clip)
+        models, rows = (self.model_, self.reference_model_), rows_of(self, X)
+        return certify(*models, rows, y, made, groups=groups, views=seen, ledger=self.ledger_)
 
 
 def certificate_of_fit(

@@ -34,7 +34,7 @@ class Record:
     safeness: SafenessReport
     certificate: "Certificate | None"
     digests: np.ndarray  # (n, 2) of the rows: data/digest.py
-    ledger: "Ledger"  # of what was learned from and tested; later tests are written down in it
+    ledger: "Ledger | None"  # of what was learned from and tested; None: nothing was tested
     comparison: pd.DataFrame
     history: list[dict[str, Any]]
     n_iter: int

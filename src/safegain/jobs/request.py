@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from safegain.data.files import written
-from safegain.runs.facts import MOST, Whole, told
+from safegain.runs.fact_types import MOST, Whole, told
 from safegain.runs.folder import FORMAT, REQUEST, RunError, check_format, read_json, read_typed, typed
 from safegain.tables import Source
 from safegain.tables.files import digest_of

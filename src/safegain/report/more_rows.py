@@ -7,7 +7,8 @@ from scipy.special import ndtri
 from safegain.certificates.power import fewest_rows, required_trusted
 from safegain.report.comparison import Standing, fell_back
 from safegain.report.words import number
-from safegain.runs.facts import Certificate, Entry, Facts
+from safegain.runs.certificate_facts import Certificate, Entry
+from safegain.runs.facts import Facts
 
 DELTA, POWER = 0.05, 0.8
 

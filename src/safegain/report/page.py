@@ -18,6 +18,7 @@ from safegain.report.comparison import comparisons, fell_back, standings
 from safegain.report.history import candidates, walk
 from safegain.report.leaderboard import leaderboard
 from safegain.report.more_rows import rows_that_would_settle
+from safegain.report.repeats import repeats_words
 from safegain.report.rows import most_suspicious
 from safegain.report.trust import matrix, panels, shifts
 from safegain.report.verdict import certificate_words, verdict
@@ -67,6 +68,7 @@ def _sections(run: Run) -> dict[str, Any]:
         "walk_chart": charts.walk_chart(steps) if steps else None,
         "candidates": candidates(facts),
         "checked": checked_rows(facts),
+        "repeats": repeats_words(facts),
         "fell_back": back,
         "not_judged": judged(facts) if back and not facts.n_suspicious else None,
         "panels": left,

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from safegain.report.comparison import Standing
 from safegain.report.words import chance, count, cut, number
-from safegain.runs.facts import Certificate, Entry, Facts
+from safegain.runs.certificate_facts import Certificate, Entry
+from safegain.runs.facts import Facts
 
 TRAINED_ON = {
     "raw": "your labels as they are",

@@ -6,68 +6,16 @@ without it. Nothing here imports torch.
 
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from safegain.data.kinds import Kind
+from safegain.runs.certificate_facts import Certificate
+from safegain.runs.fact_types import Count, Label, Positive, Share, Whole, told
 from safegain.search.references import Reference
-
-MOST = 2**63 - 1
-Whole = Annotated[int, Meta(ge=-MOST, le=MOST)]
-Count = Annotated[int, Meta(ge=0, le=MOST)]
-Share = Annotated[float, Meta(ge=0, le=1)]
-Level = Annotated[float, Meta(gt=0, lt=1)]
-NotNegative = Annotated[float, Meta(ge=0)]
-Positive = Annotated[float, Meta(gt=0)]
-Label = str | bool | Whole | float
 
 Task = Literal["classes", "numbers"]
 Model = Literal[Reference, "new"]
 MODELS: tuple[Model, ...] = get_args(Model)  # of a comparison, by number
-
-
-def told(text: str) -> Meta:
-    return Meta(description=text)
-
-
-class Entry(Struct, frozen=True):
-    """One claim of a certificate."""
-
-    name: Annotated[str, told("the rows that it is about")]
-    measure: str
-    test: str
-    n: Annotated[Count, told("rows")]
-    won: Annotated[Count, told("rows on which the new model did better")]
-    lost: Annotated[Count, told("rows on which the reference did better")]
-    gain: Annotated[float, told("mean, in the measure's units")]
-    lower_bound: Annotated[float, told("of the gain")]
-    p_value: Share
-    delta: Annotated[Level, told("level of the test")]
-    tolerance: Annotated[NotNegative, told("how much worse still passes; below `bound`")]
-    bound: Annotated[Positive, told("largest loss that counts")]
-    certified: bool
-
-
-class Pool(Struct, frozen=True):
-    """Rows of a test by disagreements: only those on which the two models differ were labelled."""
-
-    rows: Count
-    differing: Annotated[Count, told("rows on which the two models differ")]
-    labelled: Annotated[Count, told("of those")]
-
-
-class Certificate(Struct, frozen=True, kw_only=True):
-    """A certificate: all of its claims must hold. The numbers are those of the weakest claim."""
-
-    certified: bool
-    p_value: Share
-    lower_bound: float
-    n: Annotated[Count, told("fresh rows")]
-    sentence: str
-    entries: list[Entry]
-    remarks: Annotated[list[str] | None, told("part of the sentence: earlier tests, copies, overrides")] = None
-    pool: Annotated[Pool | None, told("of a test by disagreements")] = None
-    file: Annotated[str | None, told("the fresh rows; in certificate-K.json only")] = None
-    created: Annotated[str | None, told("ISO 8601, UTC; in certificate-K.json only")] = None
 
 
 class Rows(Struct, frozen=True):
@@ -80,6 +28,16 @@ class Rows(Struct, frozen=True):
     set_aside: Annotated[Count, told("trusted, kept for the certificate")]
     unlabelled: Count
     sample: Annotated[Count | None, told("trusted, and a random sample; null in runs of earlier versions")] = None
+
+
+class Repeats(Struct, frozen=True):
+    """Rows that are alike, after rounding: data/digest.py."""
+
+    rows: Annotated[Count, told("that are like another one")]
+    trusted: Annotated[Count, told("trusted rows among them that are like a weak one")]
+    contradicting: Annotated[Count | None, told("weak rows that are like one of another label; null for numbers")] = (
+        None
+    )
 
 
 class Files(Struct, frozen=True):
@@ -286,6 +244,7 @@ class Facts(Struct, frozen=True, kw_only=True):
         list[Label] | None, told("all of one type, in the order of all class numbers; null for numbers")
     ] = None
     rows: Rows | None = None
+    repeats: Annotated[Repeats | None, told("null after a fit of several processes")] = None
     columns: Annotated[dict[str, Kind] | None, told("feature column -> how it was read")] = None
     files: Files | None = None
     notes: Annotated[list[str] | None, told("what was inferred, what was left out and why")] = None

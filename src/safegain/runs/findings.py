@@ -14,9 +14,10 @@ import sklearn
 import torch
 
 from safegain.certificates.certificate import Certificate
+from safegain.data.digest import clusters
 from safegain.data.ranks import Ranks
 from safegain.estimators.record import Record
-from safegain.runs import facts
+from safegain.runs import certificate_facts, facts
 from safegain.runs.facts import MODELS
 from safegain.runs.folder import FORMAT
 from safegain.search.contest import SafenessReport
@@ -42,8 +43,8 @@ def verdict(report: SafenessReport, certificate: Certificate | None, reference: 
     return facts.Verdict(outcome, reference, report.status)
 
 
-def proof(certificate: Certificate | None) -> facts.Certificate | None:
-    return None if certificate is None else msgspec.convert(plain(certificate.as_dict()), facts.Certificate)
+def proof(certificate: Certificate | None) -> certificate_facts.Certificate | None:
+    return None if certificate is None else msgspec.convert(plain(certificate.as_dict()), certificate_facts.Certificate)
 
 
 def count_rows(record: Record, ranks: Ranks) -> facts.Rows:
@@ -58,6 +59,24 @@ def count_rows(record: Record, ranks: Ranks) -> facts.Rows:
         "sample": record.sample,
     }
     return facts.Rows(**{name: ranks.count(mask.sum()) for name, mask in masks.items()})
+
+
+def repeats(record: Record, ranks: Ranks) -> facts.Repeats | None:
+    """None on several ranks: rows of one may be like rows of another."""
+    if ranks.size > 1:
+        return None
+    cluster, labels = clusters(record.digests), record.labels
+    size, n_weak = np.bincount(cluster), np.bincount(cluster, weights=~record.trusted)
+    contradicting = None
+    if labels.classes is not None:
+        weak = ~record.trusted & labels.labelled
+        kinds = np.unique(np.column_stack([cluster[weak], record.given[weak]]), axis=0)[:, 0]
+        contradicting = int((np.bincount(kinds, minlength=len(size)) > 1)[cluster[weak]].sum())
+    return facts.Repeats(
+        rows=int((size[cluster] > 1).sum()),
+        trusted=int((n_weak[cluster[record.trusted]] > 0).sum()),
+        contradicting=contradicting,
+    )
 
 
 def checked_labels(record: Record, ranks: Ranks) -> facts.Checked | None:

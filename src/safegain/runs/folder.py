@@ -28,8 +28,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from safegain.runs import columns
+from safegain.runs.certificate_facts import Certificate
 from safegain.runs.columns import Columns
-from safegain.runs.facts import Certificate, Facts
+from safegain.runs.facts import Facts
 
 FORMAT = 3
 DOUBTFUL = 0.5  # suspicion above which a label is more likely wrong than right
@@ -128,7 +129,7 @@ def check_format(path: Path, found: dict[str, Any]) -> None:
     remedy = "install a newer Safegain" if type(version) is int and version > FORMAT else "fit again"
     writer = f"Safegain {by[:20]}" if isinstance(by, str) else "another Safegain"
     raise RunError(
-        f"{path}: was written by {writer} (format {str(version)[:20]}); this version reads format {FORMAT}: {remedy}"
+        f"{path}: was written by {writer} (format {repr(version)[:20]}); this version reads format {FORMAT}: {remedy}"
     )
 
 

@@ -127,7 +127,7 @@ def write_run(
         if ranks.rank == 0:
             with written(folder / MODEL) as beside:
                 beside.write_bytes(safetensors.save(arrays))
-            write_ledger(folder, record.ledger)
+            write_ledger(folder, estimator.ledger_)
             for name, table in ((EXAMPLES, story.examples), (NEIGHBOURS, story.neighbours)):
                 if table is not None:
                     with written(folder / name) as beside:
@@ -177,6 +177,7 @@ def _facts(
         notes=list(story.notes),
         seconds=story.seconds,
         rows=findings.count_rows(record, ranks),
+        repeats=findings.repeats(record, ranks),
         estimator=stored,
         verdict=findings.verdict(record.safeness, record.certificate, reference),
         certificate=findings.proof(record.certificate),

@@ -13,22 +13,23 @@ finds its evidence again, and trains once more.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
+from safegain.data.checkpoint import Kept
 from safegain.data.stages import Stages
 from safegain.evidence.pooled import MANY
 from safegain.learners.mixture import TrainedMixture
 from safegain.learners.several import Several
 from safegain.learners.target import Target
+from safegain.learners.threads import side_by_side
 from safegain.search.arrangement import numbers, numbers_of_any
 from safegain.search.candidates import affordable, candidates, that_scale
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.entry import ByFold, Entry, by_kind, for_each
-from safegain.search.fold_evidence import find_evidences
 from safegain.search.folds import FEW, Fold, folds_of, last_fold
 from safegain.search.judges import contest_judges
 from safegain.search.mixing import Mix
@@ -224,3 +225,19 @@ class _Road:
         given, none = self.task.as_given(model), torch.empty(0, dtype=torch.long)
         report = SafenessReport(True, None, (), fell_back(reason, labels, learner=entry.candidate.learner_name))
         return Outcome(given, given, labels, {labels: model}, report, Comparison(none, {}, {}))
+
+
+def find_evidences(
+    task: Task, folds: Mapping[str, Fold], stages: Stages, random: np.random.RandomState, *, many: bool
+) -> list[Any]:
+    """Of every fold, each a stage of its own, in the order of the folds; of many rows, one after the other."""
+    seeds = dict(zip(folds, random.randint(2**31, size=len(folds)).tolist(), strict=True))
+
+    def find(name: str) -> Any:
+        if (kept := stages.kept(name)) is None:
+            found = task.find_evidence(folds[name], np.random.RandomState(seeds[name]))
+            kept = stages.keep(name, Kept(found.tensors))
+        return task.evidence_of(kept.tensors)
+
+    names = list(folds)
+    return [find(name) for name in names] if many else side_by_side(find, names)

@@ -1,0 +1,48 @@
+"""What run.json and certificate-K.json hold of certificates, as types."""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from safegain.runs.fact_types import Count, Level, NotNegative, Positive, Share, told
+
+
+class Entry(Struct, frozen=True):
+    """One claim of a certificate."""
+
+    name: Annotated[str, told("the rows that it is about")]
+    measure: str
+    test: str
+    n: Annotated[Count, told("rows")]
+    won: Annotated[Count, told("rows on which the new model did better")]
+    lost: Annotated[Count, told("rows on which the reference did better")]
+    gain: Annotated[float, told("mean, in the measure's units")]
+    lower_bound: Annotated[float, told("of the gain")]
+    p_value: Share
+    delta: Annotated[Level, told("level of the test")]
+    tolerance: Annotated[NotNegative, told("how much worse still passes; below `bound`")]
+    bound: Annotated[Positive, told("largest loss that counts")]
+    certified: bool
+
+
+class Pool(Struct, frozen=True):
+    """Rows of a test by disagreements: only those on which the two models differ were labelled."""
+
+    rows: Count
+    differing: Annotated[Count, told("rows on which the two models differ")]
+    labelled: Annotated[Count, told("of those")]
+
+
+class Certificate(Struct, frozen=True, kw_only=True):
+    """A certificate: all of its claims must hold. The numbers are those of the weakest claim."""
+
+    certified: bool
+    p_value: Share
+    lower_bound: float
+    n: Annotated[Count, told("fresh rows")]
+    sentence: str
+    entries: list[Entry]
+    remarks: Annotated[list[str] | None, told("part of the sentence: earlier tests, copies, overrides")] = None
+    pool: Annotated[Pool | None, told("of a test by disagreements")] = None
+    file: Annotated[str | None, told("the fresh rows; in certificate-K.json only")] = None
+    created: Annotated[str | None, told("ISO 8601, UTC; in certificate-K.json only")] = None
