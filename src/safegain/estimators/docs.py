@@ -67,6 +67,8 @@ PARAMETERS = """
     trusted_, sample_, held_out_, set_aside_ : ndarray (n,) of bool
         The rows that were taken as trusted; those of them that are a random sample; of these, the rows that were kept
         from the search, to compare what it finds; and those that were kept from everything, for the certificate.
+    ledger_ : Ledger
+        What was learned from, and what was tested: `certify` refuses these rows, and writes its tests down.
     record_ : Record
         All of this as one value, from which `safegain.save` writes a run folder.
     """
