@@ -12,7 +12,7 @@ def test_the_readmes_example_runs_as_printed(capsys):
     exec(compile(block, "README.md", "exec"), {})
     out = capsys.readouterr().out
     assert "Safe: better than the reference" in out
-    assert "Certified at level 0.05" in out
+    assert "Certified at level 0.04" in out
     assert "suggested" in out
 
 

@@ -31,7 +31,7 @@ def test_fit_leaves_a_run_and_says_what_came_out(cars):
     assert "car" not in facts["columns"]
     assert facts["task"] == "classes"
     assert {path.name for path in (cars / "run").iterdir()} == {
-        *("request.json", "run.json", "model.safetensors", "labels-1-of-1.parquet"),
+        *("request.json", "run.json", "model.safetensors", "ledger.safetensors", "labels-1-of-1.parquet"),
         *("examples.parquet", "neighbours.parquet", "report.html"),
     }
 

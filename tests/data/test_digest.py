@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+import torch
 
 from safegain.data import digest
+from safegain.data.any_rows import AnyRows
 from safegain.data.digest import BLOCK_VALUES, CHANCE, among, clusters, digests, repeated
 from safegain.data.rows import ArrayRows
 from safegain.datasets import load_regression, load_table
@@ -252,3 +254,25 @@ def test_random_parts_of_real_rows_are_fresh_to_each_other_and_copies_are_not(na
     assert repeated(rounded, D[known]) == list(range(len(known)))
     half = np.concatenate([rounded[::2], D[new[::2]]])
     assert set(range(len(rounded[::2]))) <= set(repeated(half, D[known]))
+
+
+def test_rows_of_any_kind_have_digests():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    for same in (X.tolist(), pd.DataFrame(X), torch.from_numpy(X), AnyRows.of(X), AnyRows.of(pd.DataFrame(X))):
+        np.testing.assert_array_equal(digests(same), digests(X))
+    ragged = [[1, 2], [3], [1, 2], [2, 1]]
+    first, second, third, fourth = clusters(digests(ragged))
+    assert first == third
+    assert len({first, second, fourth}) == 3
+
+
+def test_case_and_spaces_of_texts_do_not_count():
+    texts = [f"Mail {i} of a user" for i in range(300)]
+    changed = [f"  mail\t{i} OF a  user\n" for i in range(300)]
+    np.testing.assert_array_equal(digests(changed), digests(texts))
+    assert len(np.unique(clusters(digests(texts)))) == 300
+    frame = pd.DataFrame({"text": texts, "size": np.arange(300.0), "kind": pd.Categorical(["a", "b", None] * 100)})
+    other = frame.assign(text=changed)
+    np.testing.assert_array_equal(digests(other), digests(frame))
+    assert not alike(digests(frame.assign(kind=frame["kind"][::-1].to_numpy())), digests(frame))[:2].any()
+    assert not among(digests(frame.assign(size=frame["size"] + 1000)), digests(frame)).any()

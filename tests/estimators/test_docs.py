@@ -20,7 +20,8 @@ def test_every_argument_and_attribute_is_described(make, data):
         name for line in re.findall(r"^    ([\w, ]+) :", attributes, re.MULTILINE) for name in line.split(", ")
     }
     of_scikit_learn = {"n_features_in_", "feature_names_in_"}
-    assert described == {name for name in vars(fitted) if name.endswith("_")} - of_scikit_learn
+    assert described == {name for name in (*vars(fitted), "ledger_") if name.endswith("_")} - of_scikit_learn
+    assert hasattr(fitted, "ledger_")
 
 
 def test_no_placeholder_is_left():

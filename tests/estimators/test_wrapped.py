@@ -146,7 +146,7 @@ def test_few_trusted_rows_fall_back():
 
 def test_certificate_in_the_fit(digits):
     X, noisy, _, trusted, Xt, yt = digits
-    passed = PGSClassifier(SOFTMAX, reference="trusted", certificate=0.2, random_state=0).fit(X, noisy, trusted=trusted)
+    passed = PGSClassifier(SOFTMAX, reference="trusted", certificate=0.4, random_state=0).fit(X, noisy, trusted=trusted)
     assert passed.certificate_.certified
     assert passed.certificate_.n == passed.set_aside_.sum() > 0
     assert not (passed.set_aside_ & passed.held_out_).any()
@@ -158,8 +158,8 @@ def test_certificate_in_the_fit(digits):
     assert refused.certificate_.sentence in refused.safeness_.status
     # Neither rows nor labels that are set aside have a part in the models.
     changed = X.copy()
-    changed[passed.set_aside_] = 0.5
-    again = PGSClassifier(SOFTMAX, reference="trusted", certificate=0.2, random_state=0).fit(
+    changed[passed.set_aside_] = 1 - changed[passed.set_aside_]
+    again = PGSClassifier(SOFTMAX, reference="trusted", certificate=0.4, random_state=0).fit(
         changed, noisy, trusted=trusted
     )
     np.testing.assert_array_equal(again.reference_model_.estimator.coef_, passed.reference_model_.estimator.coef_)

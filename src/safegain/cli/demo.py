@@ -14,7 +14,7 @@ from safegain.runs.folder import RunError
 from safegain.tables import Source, write_table
 
 WRONG = 0.4  # of the doubtful labels: each is then the next digit
-PARTS = {"train": 1000, "trusted": 400, "fresh": 397}
+PARTS = {"train": 1200, "trusted": 120, "fresh": 477}
 
 
 def run_demo(folder: Path, talk: Talk) -> None:
@@ -25,12 +25,11 @@ def run_demo(folder: Path, talk: Talk) -> None:
         f"{folder}/train.csv: {PARTS['train']} pictures of digits, {WRONG:.0%} with a wrong label\n"
         f"{folder}/trusted.csv: {PARTS['trusted']} with right ones\n"
         f"{folder}/fresh.csv: {PARTS['fresh']} more, to certify on later\n\n"
-        f"safegain fit {folder}/train.csv --label digit --trusted {folder}/trusted.csv --certificate 0.05 "
-        f"--out {folder}/run\n"
+        f"safegain fit {folder}/train.csv --label digit --trusted {folder}/trusted.csv --out {folder}/run\n"
     )
     train, trusted, out = (str((folder / name).absolute()) for name in ("train.csv", "trusted.csv", "run"))
-    command = ["fit", train, "--label", "digit", "--trusted", trusted, "--certificate", "0.05", "--out", out]
-    request = Request(Source(train, "digit", trusted), {"certificate": "0.05"}, 0, "auto", 1, command)
+    command = ["fit", train, "--label", "digit", "--trusted", trusted, "--out", out]
+    request = Request(Source(train, "digit", trusted), {}, 0, "auto", 1, command)
     conclude(fit_table(request, folder / "run", say=talk.say, verbose=talk.progress), talk)
 
 

@@ -82,8 +82,8 @@ def run_certify(
     from safegain.runs.ledger_file import write_ledger
 
     made = Claims(**claims, per_group=group is not None)
+    run, columns = _with_columns(folder)
     with locked(folder):  # or two tests know nothing of each other
-        run, columns = _with_columns(folder)
         rows = read_rows(fresh, columns, label=run.facts.label, group=group, **_labels_as(run))
         estimator, X = _loaded(run, rows.table)
         if allow is not None:

@@ -7,6 +7,8 @@ that a value near the edge of a cell is still in the middle of one of the other 
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import blake2b
 from typing import Any
 
 import joblib
@@ -77,6 +79,9 @@ def _rows(X: Any) -> Any:
         X = X.detach().cpu().numpy()
     if isinstance(X, RowSource) or scipy.sparse.issparse(X):
         return X
+    if isinstance(X, list | tuple):
+        with suppress(ValueError):  # rows of several lengths
+            X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1:
         return X
     return _numbers_of(X)
@@ -177,11 +182,12 @@ def _columns(rows: Any) -> dict[int, Any]:
 def _numbers(column: pd.Series) -> np.ndarray:
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         return column.to_numpy(dtype=float, na_value=np.nan)
-    codes, values = pd.factorize(column.astype(object))
-    hashes = np.array([_hash(value) for value in values] + [0], dtype=np.uint64)[codes]  # -1, a gap, is the last
+    hashes = np.array([_hash(value) for value in column], dtype=np.uint64)
     return np.column_stack([hashes // np.uint64(BASE**place) % np.uint64(BASE) + 100 for place in range(PLACES)])
 
 
 def _hash(value: Any) -> int:
-    plain = " ".join(value.lower().split()) if isinstance(value, str) else value
-    return int(joblib.hash(plain)[:16], 16)
+    if not isinstance(value, str):
+        return int(joblib.hash(value)[:16], 16)
+    plain = " ".join(value.lower().split())
+    return int.from_bytes(blake2b(plain.encode(errors="replace"), digest_size=8).digest())
