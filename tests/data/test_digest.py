@@ -274,5 +274,5 @@ def test_case_and_spaces_of_texts_do_not_count():
     frame = pd.DataFrame({"text": texts, "size": np.arange(300.0), "kind": pd.Categorical(["a", "b", None] * 100)})
     other = frame.assign(text=changed)
     np.testing.assert_array_equal(digests(other), digests(frame))
-    assert not alike(digests(frame.assign(kind=frame["kind"][::-1].to_numpy())), digests(frame))[:2].any()
+    assert not alike(digests(frame.assign(kind=["c"] * 300)), digests(frame)).any()
     assert not among(digests(frame.assign(size=frame["size"] + 1000)), digests(frame)).any()
