@@ -87,7 +87,8 @@ def certify_in_order(
         if not tested[-1].certified:
             break
     if ledger is not None and tested:
-        ledger.write(rows.fresh.digests, certified=tested[0].certified)
+        # Level is given back only where no candidate has failed: what was spent on one that is worse is gone.
+        ledger.write(rows.fresh.digests, certified=tested[-1].certified)
     return tested
 
 
