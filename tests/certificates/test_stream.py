@@ -8,7 +8,7 @@ import pytest
 from safegain import PGSRegressor
 from safegain.certificates.anytime import log_evidence
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import Ledger
+from safegain.certificates.ledger import NO_ROWS, Ledger
 from safegain.certificates.stream import certify_stream
 from tests.certificates.rivals import Says
 
@@ -158,8 +158,9 @@ def test_a_ledger_knows_of_the_pool_and_of_the_outcome():
     pool = np.concatenate([ROWS, ROWS[500:510]])
     stream = certify_stream(*(Says(each.said[pool % N]) for each in (new, old)), pool, ledger=ledger)
     assert ledger.outcomes == [False]
+    ledger.write(NO_ROWS, certified=False)  # another test, while this one goes on
     answered(stream, y)
-    assert ledger.outcomes == [True]
+    assert ledger.outcomes == [True, False]
     assert stream.certificate.pool.rows == 997
     assert stream.claims.delta == 0.04
     said = stream.certificate.sentence

@@ -9,7 +9,7 @@ ruin him, taken alike, has none either. With s = lambda (1 + m) it is
 
 at m = 0 the integral of (1 + s)^won (1 - s)^lost. By Ville's inequality E ever reaches 1/delta with probability at most
 delta, however often and for whatever reason one looks or stops. (Of the integral a sum over fixed stakes is taken: that
-is a mixture of gamblers as well, so that the level does not hang on its precision.)
+is a mixture of gamblers as well, so that the level does not depend on its precision.)
 """
 
 import math

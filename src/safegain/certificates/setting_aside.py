@@ -57,7 +57,9 @@ def drawn_aside(
 def _drawn(cluster: np.ndarray, elsewhere: np.ndarray, n: int, random: np.random.RandomState) -> Aside:
     """n of the clusters without a row that is elsewhere too, or all there are; one row of each is tested."""
     _, first, which = np.unique(cluster, return_index=True, return_inverse=True)
-    cluster = first[which]  # named by their first row, so that what is drawn hangs on what repeats and on nothing else
+    cluster = first[
+        which
+    ]  # named by their first row, so that what is drawn depends on what repeats and on nothing else
     free = np.setdiff1d(cluster, cluster[elsewhere])
     rows = np.isin(cluster, random.permutation(free)[:n])
     order = random.permutation(np.flatnonzero(rows))

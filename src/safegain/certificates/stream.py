@@ -10,7 +10,7 @@ shown, in random order, and after each label the evidence of `anytime` says whet
   what. A row of which nobody can tell the label counts as lost.
 
 The gain over all rows is the share of differing rows times the mean of what they gain (1, -1 or 0), so "not worse" does
-not hang on that share. With a tolerance it does, and the share is bounded from the pool for a hundredth of the level.
+not depend on that share. With a tolerance it does, and the share is bounded from the pool for a hundredth of the level.
 """
 
 import math
@@ -73,9 +73,11 @@ def certify_stream(
         parts |= {f"group {name}": (group == name) & counted for name in np.unique(group)}
     classes = sorted({*_classes(new, said_new), *_classes(old, said_old)}) if claims.per_class else []
     said, claims = pool.remarks(claims), claims.with_params(delta=pool.level(claims.delta))
+    test = 0
     if ledger is not None:
+        test = len(ledger.outcomes)
         ledger.write(pool.digests, certified=False)  # until it is
-    return Disagreements(claims, order, said_new[order], said_old[order], parts, classes, said, ledger)
+    return Disagreements(claims, order, said_new[order], said_old[order], parts, classes, said, ledger, test)
 
 
 @dataclass
@@ -89,7 +91,8 @@ class Disagreements:
     parts: dict[str, np.ndarray]  # name -> a mask over the rows of the pool
     classes: Sequence[Any]  # of which there is a claim each
     remarks: tuple[str, ...]
-    ledger: Ledger | None  # in which this test is the last one
+    ledger: Ledger | None
+    test: int  # its number in the ledger
     labels: list[Any] = field(default_factory=list)  # so far; CANNOT_TELL among them
     gains: list[int] = field(default_factory=list)  # 1 where the new model alone is right, -1 where the old one is
 
@@ -119,7 +122,7 @@ class Disagreements:
         self.labels.append(label)
         self.gains.append(gain)
         if self.ledger is not None and self.certified:
-            self.ledger.outcomes[-1] = True
+            self.ledger.outcomes[self.test] = True
 
     @property
     def x(self) -> np.ndarray:
