@@ -1,6 +1,6 @@
 """What two models say of rows, fit to be compared: labels of one kind, distributions, and each row by itself.
 
-A certificate holds if what a model says of a row depends on that row alone. What can be checked of that is checked here.
+A certificate holds if what a model says of a row depends on that row alone. This module checks what can be checked.
 """
 
 from typing import Any
