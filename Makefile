@@ -18,9 +18,9 @@ demo: .venv/installed
 test: .venv/installed
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-# kill -9 at twenty random moments of five kinds of fits, in about ten minutes.
+# kill -9 at twenty random moments of five kinds of fits, and at twenty clicks of "Prove it", in about ten minutes.
 killed: .venv/installed
-	SAFEGAIN_MOMENTS=4 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/jobs/test_fitting.py
+	SAFEGAIN_MOMENTS=4 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/jobs/test_fitting.py tests/review/test_prove.py
 
 # How often certificates are false where somebody could have broken them, by simulation, in some ten minutes.
 proofs: .venv/installed

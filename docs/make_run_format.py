@@ -19,6 +19,7 @@ SECTIONS = {
         *(facts.Estimator, facts.Fitted, facts.Standing, facts.Architecture, facts.StoredModels, facts.StoredModel),
     ),
     "request.json": (Request,),
+    "proof-K.json": (certificate_facts.Proof,),
 }
 PLAIN = {
     inspect.StrType: "text",

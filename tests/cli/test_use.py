@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from safegain import load
 from safegain.cli import app
-from safegain.jobs.fitting import locked
+from safegain.runs.lock import locked
 from tests.command import here
 from tests.run_folders import make_run
 

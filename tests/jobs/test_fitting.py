@@ -9,11 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from safegain.cli.app import app
-from safegain.jobs.fitting import check_empty, locked
-from safegain.runs import RunError
 from tests.command import here
 from tests.jobs.kills import MOMENTS, begun, evidence, killed_in, refused
-from tests.processes import SERVER, forked
 
 FITS = {
     "classes": ["digits.csv", "--label", "digit", "--model", "network, recipe={n_steps=150}"],
@@ -99,33 +96,3 @@ def test_two_fits_do_not_share_a_folder(tables, tmp_path):
     first.kill()
     first.join()
     assert "safegain resume" in refused(*command)
-
-
-def hold(folder, held):
-    with locked(folder):
-        held.set()
-        time.sleep(600)
-
-
-def test_a_lock_ends_with_its_process_and_what_it_leaves_is_in_nobodys_way(tmp_path):
-    held = SERVER.Event()
-    holder = forked(hold, tmp_path, held)
-    assert held.wait(60)
-    with pytest.raises(RunError, match="another fit or certificate is at work"), locked(tmp_path):
-        pass
-    holder.kill()
-    holder.join()
-    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
-    check_empty(tmp_path)
-    with locked(tmp_path), pytest.raises(RunError, match="at work"), locked(tmp_path):
-        pass
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path):
-    (tmp_path / "precious").write_text("mine")
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / ".lock").symlink_to(tmp_path / "precious")
-    with pytest.raises(OSError, match="symbolic"), locked(tmp_path / "run"):
-        pass
-    assert (tmp_path / "precious").read_text() == "mine"

@@ -54,11 +54,28 @@ def test_a_number_that_is_too_large_is_refused(client, number):
 
 
 def test_a_row_without_suggestion_has_nothing_to_accept(folder, client):
-    row = next(row for row in rows(client, order="random") if row["suggested"] is None)
+    row = next(row for row in rows(client, order="effect") if row["suggested"] is None)
     answer = decide(client, row["row"], "accept")
     assert answer.status_code == 400
     assert "suggestion" in answer.json()["error"]
     assert decide(client, row["row"], "keep").status_code == 200
+
+
+def test_in_the_random_sample_suggestions_are_hidden_until_there_is_a_label(client):
+    told = {row["row"]: row["suggested"] for row in rows(client, order="suspicious")}
+    drawn = rows(client, order="random")
+    assert any(row["row"] in told for row in drawn)
+    assert all(row["hidden"] and row["suggested"] is row["confidence"] is row["interval"] is None for row in drawn)
+    row = next(row["row"] for row in drawn if row["row"] in told)
+    blind = client.get(f"/api/rows/{row}", params={"order": "random"}).json()
+    assert (blind["suggested"], blind["neighbours"]) == (None, [])
+    assert blind["values"]
+    assert client.get(f"/api/rows/{row}", params={"order": "suspicious"}).json()["suggested"] == told[row]
+    assert decide(client, row, "skip").json()["suggested"] == told[row]  # in another order
+    assert rows(client, order="random", state="skipped")[0]["suggested"] is None
+    found = decide(client, row, "keep", version=1).json()
+    assert (found["suggested"], found["hidden"]) == (told[row], False)
+    assert client.get(f"/api/rows/{row}", params={"order": "random"}).json()["neighbours"]
 
 
 def test_a_run_that_has_not_ended(folder):

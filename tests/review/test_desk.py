@@ -8,7 +8,7 @@ def test_a_full_disk_is_told_as_such_and_the_decision_can_be_sent_again(folder, 
     desks = []
     monkeypatch.setattr("safegain.review.app.Desk", lambda folder: desks.append(Desk(folder)) or desks[-1])
     with opened(folder) as client:
-        base = desks[0]._ledger._base
+        base = desks[0]._decisions._base._base
         base.execute("PRAGMA max_page_count = 1")  # no more than there are
         for row in (left := numbers(client, order="random")):
             if (answer := decide(client, row, "keep", who="x" * 90)).status_code != 200:

@@ -6,8 +6,8 @@ import shlex
 import numpy as np
 import pandas as pd
 
+from safegain.review.decisions import Decision
 from safegain.review.finish import FEWEST, free_name, next_fit, random_sample
-from safegain.review.ledger import Decision
 from safegain.runs.folder import open_run
 from tests.review.client import decide, numbers, opened, rows
 

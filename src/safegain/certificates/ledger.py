@@ -95,8 +95,7 @@ class Fresh:
 
     @property
     def seed(self) -> int:
-        """Of the order in which rows are looked at: nobody can choose it."""
-        return int(self.digests.sum(dtype=np.uint64) >> np.uint64(1))
+        return order_seed(self.digests)
 
     def level(self, delta: float) -> float:
         return delta if self.ledger is None else self.ledger.level(delta)
@@ -114,6 +113,11 @@ class Fresh:
             said.append(f'Whether the rows are fresh was not asked, because: "{ledger.allowed}".')
         number, level = len(ledger.outcomes) + 1, self.level(claims.delta)
         return (*said, f"This is test {number}, at level {level:.3g}: all tests together keep level {claims.delta:g}.")
+
+
+def order_seed(D: np.ndarray) -> int:
+    """Of the order in which rows with these digests are looked at: it follows from them, so nobody can choose it."""
+    return int(D.sum(dtype=np.uint64) >> np.uint64(1))
 
 
 def each_once(D: np.ndarray, rows: np.ndarray) -> np.ndarray:

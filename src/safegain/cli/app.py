@@ -12,7 +12,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    epilog="Exit codes: 0 done, 1 not certified, 2 wrong input, 130 stopped.",
+    epilog="Exit codes: 0 done, 1 not certified or not verified, 2 wrong input, 130 stopped.",
 )
 
 Run = Annotated[Path, typer.Argument(help="The folder of a run, as `safegain fit --out` made it.", show_default=False)]
@@ -184,8 +184,8 @@ def labels(
 def certify(
     run: Run,
     fresh: Annotated[
-        Path, typer.Argument(help="Rows with right labels that had no part in the fit.", show_default=False)
-    ],
+        Path | None, typer.Argument(help="Rows with right labels that had no part in the fit.", show_default=False)
+    ] = None,
     delta: Annotated[float, typer.Option(help="How often a model that is worse may pass.")] = 0.05,
     tolerance: Annotated[float, typer.Option(help="How much worse still passes, in the measure's units.")] = 0.0,
     measure: Annotated[
@@ -197,17 +197,23 @@ def certify(
     allow: Annotated[
         str | None, typer.Option(metavar="REASON", help="Test rows that look used all the same; it is written down.")
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compute the run's certificates by disagreements anew; give no FRESH.")
+    ] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Test on fresh rows whether the model is not worse than its reference."""
     talk = Talk(quiet, json)
     with wrong_input_in_one_line(talk):
-        from safegain.cli.use import run_certify
+        from safegain.cli.use import run_certify, run_verify
+
+        if verify == (fresh is not None):
+            raise ValueError("FRESH: give a file of fresh rows with right labels, or --verify, one of the two")
 
         claims = {"delta": delta, "tolerance": tolerance, "measures": measure, "clip": clip, "per_class": per_class}
-        certified = run_certify(run, fresh, group, claims, allow, talk)
-    if not certified:
+        good = run_verify(run, talk) if fresh is None else run_certify(run, fresh, group, claims, allow, talk)
+    if not good:
         raise typer.Exit(NOT_CERTIFIED)
 
 
@@ -236,19 +242,30 @@ def review(
     imported: Annotated[
         Path | None, typer.Option("--import", help="First take over the labels of a Label Studio export.")
     ] = None,
+    pool: Annotated[
+        Path | None,
+        typer.Option(
+            help="Fresh rows without labels: prove with few labels that the model is not worse.", show_default=False
+        ),
+    ] = None,
+    certificate: Annotated[
+        str, typer.Option(help="With --pool: a level, as 0.05, or 0.05,tolerance=0.01 or 0.05,per_class=true.")
+    ] = "0.05",
+    group: Annotated[str | None, typer.Option(help="With --pool: a column of groups, and a claim for each.")] = None,
+    allow: Annotated[
+        str | None, typer.Option(metavar="REASON", help="With --pool: test rows that look used; it is written down.")
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Look at suspicious labels on a page of this machine, and decide."""
+    """Look at suspicious labels on a page of this machine, and decide; or prove it there, row by row."""
     talk = Talk(quiet)
     with wrong_input_in_one_line(talk):
-        from safegain.review import import_decisions, serve
+        from safegain.cli.review import run_review
 
-        if imported is not None:
-            from safegain.tables.label_studio import from_export
-
-            talk.say(f"{import_decisions(run, from_export(imported))} labels taken over from {imported}")
-        serve(run, port=port, open_browser=browser, announce=lambda url: talk.tell(url, {"url": url}))
+        run_review(
+            run, imported, pool, {"certificate": certificate, "group": group, "allow": allow}, port, browser, talk
+        )
 
 
 @app.command()

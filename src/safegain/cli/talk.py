@@ -1,7 +1,7 @@
 """What the commands say, and to whom: results go to standard output, everything else to standard error.
 
   0  done
-  1  `certify`: not certified
+  1  `certify`: not certified; `certify --verify`: a certificate is not what its rows and labels say
   2  wrong arguments, files or folders: one line that says which, what was found, and what to do
 130  stopped by the user
 """

@@ -1,6 +1,7 @@
 """What a finished run is used for: predictions, the list of suspicious labels, certificates on fresh rows."""
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -10,10 +11,10 @@ import numpy as np
 
 from safegain.cli.talk import Talk
 from safegain.data.files import written
-from safegain.data.kinds import Kind
-from safegain.runs.folder import Run, RunError, open_run
+from safegain.jobs.ready import ready, with_columns
+from safegain.runs.folder import Run, certificate_path, open_run
 from safegain.runs.words import judged, label_text, noise_words, range_text
-from safegain.tables import BadFile, Table, print_table, read_rows, write_table
+from safegain.tables import BadFile, print_table, read_rows, write_table
 from safegain.tables.label_studio import to_tasks
 
 ON_SCREEN = 20
@@ -21,9 +22,9 @@ COLUMNS = ("row", "id", "given", "suggested", "low", "high", "confidence", "weig
 
 
 def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, talk: Talk) -> None:
-    run, columns = _with_columns(folder)
+    run, columns = with_columns(folder)
     rows = read_rows(table, columns, id=id)
-    estimator, X = _loaded(run, rows.table)
+    estimator, X = ready(run, rows.table)
     names: dict[str, Any] = {"row": np.arange(rows.table.n_rows)}
     if rows.ids is not None:
         names["id"] = rows.ids
@@ -77,15 +78,15 @@ def run_certify(
 ) -> bool:
     from safegain import Claims
     from safegain.certificates.ledger import UsedRows
-    from safegain.jobs.fitting import locked
     from safegain.report import write_report
     from safegain.runs.ledger_file import write_ledger
+    from safegain.runs.lock import locked
 
     made = Claims(**claims, per_group=group is not None)
-    run, columns = _with_columns(folder)
+    run, columns = with_columns(folder)
     with locked(folder):  # or two tests know nothing of each other
         rows = read_rows(fresh, columns, label=run.facts.label, group=group, **_labels_as(run))
-        estimator, X = _loaded(run, rows.table)
+        estimator, X = ready(run, rows.table)
         if allow is not None:
             estimator.ledger_.allow(allow)
         try:
@@ -98,36 +99,21 @@ def run_certify(
         created = datetime.now(UTC).isoformat(timespec="seconds")
         facts = {**certificate.as_dict(), "file": str(fresh), "created": created}
         write_ledger(folder, estimator.ledger_)  # first: a test that was seen is used up, whatever happens then
-        with written(run.next_certificate) as beside:
+        with written(certificate_path(folder, run.next_number)) as beside:
             beside.write_text(json.dumps(facts, indent=1), encoding="utf-8")
         write_report(folder)
     talk.tell(str(certificate), facts)
     return certificate.certified
 
 
+def run_verify(folder: Path, talk: Talk) -> bool:
+    from safegain.jobs.verifying import verify_proofs
+
+    found = verify_proofs(folder)
+    words = [f"{one.file}: {'; '.join(one.problems) or 'verified'}. {one.sentence}" for one in found]
+    talk.tell("\n".join(words), [asdict(one) for one in found])
+    return not any(one.problems for one in found)
+
+
 def _labels_as(run: Run) -> dict[str, Any]:
     return {"task": run.facts.task, "classes": run.facts.classes}
-
-
-def _with_columns(folder: Path) -> tuple[Run, dict[str, Kind]]:
-    run = open_run(folder)
-    if (columns := run.facts.columns) is None:
-        raise RunError(
-            f"{folder}: was saved from Python or by several processes, and knows no columns; use "
-            f"safegain.load({str(folder)!r}) in Python"
-        )
-    encoder = run.facts.encoder
-    if encoder is None or encoder.parameters.kinds != columns:
-        raise RunError(f"{folder / 'run.json'}: is damaged (its encoder does not fit its columns); fit again")
-    return run, columns
-
-
-def _loaded(run: Run, table: Table) -> tuple[Any, np.ndarray]:
-    """The estimator, and the table's rows as it takes them; pictures are looked for beside the table."""
-    from safegain.jobs.fitting import encoding_of
-    from safegain.runs.loading import load
-
-    steps = load(run.folder).named_steps
-    encoder = steps["encoder"].set_params(folder=str(table.path.absolute().parent))
-    with encoding_of(table):
-        return steps["model"], encoder.transform(table.columns)

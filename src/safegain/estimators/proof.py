@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from safegain.certificates.certificate import Certificate
     from safegain.certificates.claims import Claims
     from safegain.certificates.ledger import Ledger
+    from safegain.certificates.stream import Disagreements
 
 
 def rows_for_certificate(
@@ -93,6 +94,21 @@ class Certified(ABC):
         made = self._claims(claims_of(claims), self.record_.clip)
         models, rows = (self.model_, self.reference_model_), rows_of(self, X)
         return certify(*models, rows, y, made, groups=groups, views=seen, ledger=self.ledger_)
+
+    def certify_stream(self, X: Any, claims: "float | Claims" = 0.05, *, groups: Any = None) -> "Disagreements":
+        """Test with few labels whether the model is not worse than its reference: on rows where they differ.
+
+        Parameters
+        ----------
+        X : a pool of rows without labels, drawn like those to come, that had no part in the fit
+        claims : the probability with which a model that is worse may be certified; or Claims, which say more
+        groups : array (n,); a claim for each group
+        """
+        from safegain.certificates.stream import certify_stream
+
+        check_is_fitted(self)
+        models = (self.model_, self.reference_model_)
+        return certify_stream(*models, rows_of(self, X), claims_of(claims), groups=groups, ledger=self.ledger_)
 
 
 def certificate_of_fit(

@@ -4,7 +4,6 @@ The folder is claimed before the fit and finished after it. A fit that is killed
 there, from which `resume` goes on; one that its input does not allow leaves nothing.
 """
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from filelock import FileLock, Timeout
 
 from safegain.data.checkpoint import CheckpointError, KeptFolder, has_begun, remove_checkpoint
 from safegain.data.digest import digests, repeated
@@ -27,10 +25,11 @@ from safegain.jobs.settings import make_estimator
 from safegain.jobs.shown import choose_examples, example_frame, nearest_trusted
 from safegain.runs.facts import Files
 from safegain.runs.folder import FACTS, REPORT, REQUEST, Run, RunError, open_run
+from safegain.runs.lock import LOCK, locked
 from safegain.runs.saving import Story, facts_of_rows, write_run
 from safegain.tables import BadFile, Problem, Source, Table, read_problem
 
-CHECKPOINT, LOCK = "checkpoint", ".lock"
+CHECKPOINT = "checkpoint"
 
 Say = Callable[[str], None]
 
@@ -195,26 +194,3 @@ def claimed(folder: Path) -> Iterator[None]:
         if made and nothing:
             with suppress(OSError):  # what others have put there meanwhile stays
                 folder.rmdir()
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Nobody else is at work in the folder. The lock ends with the process; the file that carries it is then nobody's.
-
-    The file goes while the lock is held: who has opened it already finds that it has no name any more, and tries anew.
-    """
-    if not os.access(folder, os.W_OK):
-        raise RunError(f"{folder}: cannot be written to; allow it, or give another folder")
-    lock = FileLock(folder / LOCK)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise RunError(
-            f"{folder}: another fit or certificate is at work there; wait for it, or give another folder"
-        ) from None
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # Windows removes no file that is open
-            (folder / LOCK).unlink()
-        lock.release()

@@ -2,7 +2,7 @@
 
 import json
 import stat
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -15,17 +15,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from safegain.review.decisions import Stale
 from safegain.review.desk import Desk
 from safegain.review.guard import REPORT_CSP, Guard, report_key, same
-from safegain.review.ledger import LedgerError, Stale
+from safegain.review.proof_desk import ProofDesk
 from safegain.review.rows import Query
+from safegain.runs.added_only import StoreError
 from safegain.runs.folder import REPORT
 
 LARGEST_DECISION, LARGEST_REPORT, LARGEST_IMPORT = 10_000, 10 * 2**20, 50 * 2**20  # bytes
 LONGEST_LIST = 200  # rows in one answer
 # The same for everyone, with no data in them: the only answers that need no token or key.
-SCRIPTS = ("page", "view", "filters", "finish", "keys", "status", "conflict", "server")
-STATIC = {"/": "page.html", "/page.css": "page.css", **{f"/{name}.js": f"{name}.js" for name in SCRIPTS}}
+SCRIPTS = ("page", "view", "filters", "finish", "keys", "status", "conflict", "server", "prove", "curve")
+PAGES = {"/": "page.html", "/prove": "prove.html", "/page.css": "page.css"}
+STATIC = PAGES | {f"/{name}.js": f"{name}.js" for name in SCRIPTS}
 KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 
 
@@ -33,14 +36,21 @@ class TooLarge(ValueError):
     """More was sent than is read."""
 
 
-def create_app(folder: Path, token: str, *, port: int) -> Starlette:
-    """The page over the run in `folder` at 127.0.0.1:port, for whoever has the token."""
+def create_app(
+    folder: Path, token: str, *, port: int, certified: Callable[[Path], Any] = lambda folder: None
+) -> Starlette:
+    """The page over the run in `folder` at 127.0.0.1:port, for whoever has the token.
+
+    `certified` gets the folder whenever a certificate was written into it.
+    """
     desk = Desk(folder)
-    api = Api(desk, token)
+    proofs = ProofDesk(desk.run, certified)
+    api = Api(desk, proofs, token)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
+        proofs.close()
         desk.close()
 
     routes = [
@@ -56,9 +66,12 @@ def create_app(folder: Path, token: str, *, port: int) -> Starlette:
         Route("/api/finish", api.finish, methods=["POST"]),
         Route("/api/refit", api.refit, methods=["POST"]),
         Route("/api/cancel", api.cancel, methods=["POST"]),
+        Route("/api/proof", api.proof),
+        Route("/api/proof/label", api.label, methods=["POST"]),
+        Route("/api/proof/stop", api.stop, methods=["POST"]),
     ]
     failures = {TooLarge: failed(413), ValueError: failed(400), OSError: failed(500), Stale: api.stale}
-    failures |= {LedgerError: failed(503), RecursionError: failed(400, "the request is nested too deeply")}
+    failures |= {StoreError: failed(503), RecursionError: failed(400, "the request is nested too deeply")}
     guard = Middleware(Guard, token=token, port=port, public=frozenset(STATIC))
     return Starlette(routes=routes, middleware=[guard], exception_handlers=failures, lifespan=lifespan)
 
@@ -66,6 +79,7 @@ def create_app(folder: Path, token: str, *, port: int) -> Starlette:
 @dataclass(frozen=True)
 class Api:
     desk: Desk
+    proofs: ProofDesk
     token: str
 
     async def about(self, _: Request) -> Response:
@@ -77,17 +91,14 @@ class Api:
         return answer(self.desk.page(query(asked), whole(asked, "after"), limit))
 
     async def row(self, request: Request) -> Response:
-        return answer(self.desk.row(request.path_params["row"]))
+        return answer(self.desk.row(request.path_params["row"], request.query_params.get("order", "")))
 
     async def changes(self, request: Request) -> Response:
         asked = request.query_params
         return answer(self.desk.changes(query(asked), whole(asked, "since") or 0))
 
     async def decide(self, request: Request) -> Response:
-        sent = json.loads(await body(request, LARGEST_DECISION))
-        if not isinstance(sent, dict):
-            raise ValueError("a decision must be a JSON object")
-        return answer(self.desk.decide(sent))
+        return answer(self.desk.decide(await sent_object(request)))
 
     async def stale(self, _: Request, error: Exception) -> Response:
         assert isinstance(error, Stale)
@@ -98,6 +109,17 @@ class Api:
 
         export = from_content(await body(request, LARGEST_IMPORT), "the uploaded file")
         return answer({"imported": self.desk.add_all(export)})
+
+    async def proof(self, _: Request) -> Response:
+        return answer(self.proofs.state())
+
+    async def label(self, request: Request) -> Response:
+        taken = self.proofs.label(await sent_object(request))
+        return answer(self.proofs.state(), 200 if taken else 409)
+
+    async def stop(self, _: Request) -> Response:
+        self.proofs.stop()
+        return answer(self.proofs.state())
 
     async def finish(self, _: Request) -> Response:
         return answer(self.desk.finish())
@@ -154,6 +176,13 @@ def failed(status: int, sentence: str | None = None) -> Any:
         return answer({"error": sentence or str(error)}, status)
 
     return tell
+
+
+async def sent_object(request: Request) -> dict[str, Any]:
+    sent = json.loads(await body(request, LARGEST_DECISION))
+    if not isinstance(sent, dict):
+        raise ValueError("what is sent must be a JSON object")
+    return sent
 
 
 async def body(request: Request, most: int) -> bytes:

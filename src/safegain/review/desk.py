@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from safegain.review import finish, words
+from safegain.review.decisions import LONGEST_NAME, SETTLED, VERDICTS, Decision, Decisions
 from safegain.review.imports import decisions, verdict_of
-from safegain.review.ledger import LONGEST_NAME, SETTLED, VERDICTS, Decision, Ledger
 from safegain.review.refit import Refit, sentences
 from safegain.review.rows import CAVEAT, DECIDED, OPEN, ORDERS, SKIPPED, Query, Rows
 from safegain.review.vocabulary import text
 from safegain.runs.folder import open_run
 
+HIDDEN: dict[str, Any] = {"suggested": None, "confidence": None, "interval": None, "neighbours": [], "hidden": True}
 PACE = 30  # decisions from which the pace is taken
 
 
@@ -23,14 +24,14 @@ class Desk:
         self.run = open_run(folder)
         self.rows = Rows(self.run)
         self.refits: list[Refit] = []
-        self._ledger = Ledger(self.run)
+        self._decisions = Decisions(self.run)
         self._states = np.full(len(self.rows.numbers), OPEN, np.int8)
         self._noted = 0  # the last decision that is in the states
         self._refresh()
 
     def close(self) -> None:
         self.cancel()
-        self._ledger.close()
+        self._decisions.close()
 
     @property
     def folders(self) -> list[Path]:
@@ -57,20 +58,20 @@ class Desk:
         self._refresh()
         selected = self.rows.select(query, self._states)
         rest = selected if after is None else self.rows.after(query.order, after, selected)
-        found = [self.rows.summary(place) | self._state(place) for place in rest[:limit]]
+        found = [self._blind(self.rows.summary(place), place, query.order) for place in rest[:limit]]
         return {"rows": found, "matching": len(selected), "more": len(rest) > limit}
 
-    def row(self, number: int) -> dict[str, Any]:
+    def row(self, number: int, order: str) -> dict[str, Any]:
         place = self._place(number)
         self._refresh()
-        return self.rows.details(place) | self._state(place)
+        return self._blind(self.rows.details(place), place, order)
 
     def changes(self, query: Query, since: int) -> dict[str, Any]:
         """What was decided after the decision `since`, here or elsewhere, and how far the list has come."""
         self._refresh()
-        places = self.rows.place.get_indexer(self._ledger.rows_since(since))
+        places = self.rows.place.get_indexer(self._decisions.rows_since(since))
         changed = [{"row": int(self.rows.numbers[place])} | self._state(place) for place in places if place >= 0]
-        return {"last": self._ledger.last, "changes": changed, "progress": self._progress(query)}
+        return {"last": self._decisions.last, "changes": changed, "progress": self._progress(query)}
 
     def decide(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """Write a decision down; `Stale` if the row has been decided since it was shown."""
@@ -89,9 +90,9 @@ class Desk:
             label, what = (suggested, "suggestion") if verdict == "accept" else (given, "label")
             if label is None:
                 raise ValueError(f"row {sent['row']} has no {what}; choose a label")
-        self._ledger.add(Decision(int(self.rows.numbers[place]), verdict, label, who, version))
+        self._decisions.add(Decision(int(self.rows.numbers[place]), verdict, label, who, version))
         self._refresh()
-        return self._state(place)
+        return self._blind(self.rows.summary(place), place, str(sent.get("order")))
 
     def state(self, decision: Decision | None) -> dict[str, Any]:
         """The state of a row, as the page knows it."""
@@ -103,13 +104,13 @@ class Desk:
         return said | {"choice": choice, "who": decision.who}
 
     def add_all(self, pairs: Iterable[tuple[int | str, Any]]) -> int:
-        return self._ledger.add_all(decisions(self.run, pairs))
+        return self._decisions.add_all(decisions(self.run, pairs))
 
     def finish(self) -> dict[str, Any]:
         """Write the checked rows into the run folder; the file, how many, and the command of the next fit."""
         self._refresh()
         drawn = self.rows.numbers[self.rows.orders["random"]].tolist()
-        n_rows, n_sample = finish.write_trusted(self.run, self._ledger.current.values(), drawn)
+        n_rows, n_sample = finish.write_trusted(self.run, self._decisions.current.values(), drawn)
         following = finish.next_fit(self.run)
         command = following.command if following else None
         return {"file": str(self.run.folder / finish.FILE), "rows": n_rows, "sample": n_sample, "command": command}
@@ -136,20 +137,25 @@ class Desk:
 
     def _refresh(self) -> None:
         """Take note of what was decided since, by whomever."""
-        self._ledger.refresh()
-        if self._ledger.last != self._noted:
-            rows = self._ledger.rows_since(self._noted)
+        self._decisions.refresh()
+        if self._decisions.last != self._noted:
+            rows = self._decisions.rows_since(self._noted)
             for row, place in zip(rows, self.rows.place.get_indexer(rows), strict=True):
                 if place >= 0:
-                    verdict = self._ledger.current[row].verdict
+                    verdict = self._decisions.current[row].verdict
                     self._states[place] = {"undo": OPEN, "skip": SKIPPED}.get(verdict, DECIDED)
-            self._noted = self._ledger.last
+            self._noted = self._decisions.last
+
+    def _blind(self, shown: dict[str, Any], place: int, order: str) -> dict[str, Any]:
+        """A row with its state; in the random sample without what would lead the eye, until it is decided."""
+        hidden = order == "random" and self._states[place] != DECIDED
+        return shown | (HIDDEN if hidden else {"hidden": False}) | self._state(place)
 
     def _state(self, place: int) -> dict[str, Any]:
-        return {"state": self.state(self._ledger.current.get(int(self.rows.numbers[place])))}
+        return {"state": self.state(self._decisions.current.get(int(self.rows.numbers[place])))}
 
     def _progress(self, query: Query) -> dict[str, Any]:
         everything = self.rows.select(replace(query, state="all"), self._states)
         states = self._states[everything]
-        left = words.time_left(self._ledger.times(PACE), int((states == OPEN).sum()))
+        left = words.time_left(self._decisions.times(PACE), int((states == OPEN).sum()))
         return {"checked": int((states == DECIDED).sum()), "rows": len(everything), "left": left}

@@ -4,6 +4,8 @@ import { digitKeys, el } from "./view.js";
 const $ = (id) => document.getElementById(id);
 const filters = $("filters");
 
+export const order = () => filters.order.value;
+
 export function asked() {
   const form = new FormData(filters);
   const share = (name) => (form.get(name) === "" ? "" : Number(form.get(name)) / 100);
@@ -22,6 +24,6 @@ export function fill(about) {
 }
 
 export function describe(about) {
-  const order = about.orders.find(({ name }) => name === filters.order.value);
-  $("sentence").replaceChildren(order.sentence, " ", el("span", { class: "small" }, about.caveat));
+  const chosen = about.orders.find(({ name }) => name === order());
+  $("sentence").replaceChildren(chosen.sentence, " ", el("span", { class: "small" }, about.caveat));
 }

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from safegain.data.files import written
-from safegain.review.ledger import SETTLED, Decision
+from safegain.review.decisions import SETTLED, Decision
 from safegain.runs.folder import REQUEST, Run, RunError, read_json
 from safegain.tables.roles import CHECKED_FILE, CHECKED_ID, ROW, SAMPLE
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from safegain.review.ledger import Decision, Ledger, Verdict
+from safegain.review.decisions import Decision, Decisions, Verdict
 from safegain.review.vocabulary import Label, Vocabulary
 from safegain.runs.folder import Run, open_run
 
@@ -12,11 +12,11 @@ from safegain.runs.folder import Run, open_run
 def import_decisions(folder: Path, pairs: Iterable[tuple[int | str, Any]]) -> int:
     """Write them down as decisions of the run, all or none; how many were new."""
     run = open_run(folder)
-    ledger = Ledger(run)
+    store = Decisions(run)
     try:
-        return ledger.add_all(decisions(run, pairs))
+        return store.add_all(decisions(run, pairs))
     finally:
-        ledger.close()
+        store.close()
 
 
 def decisions(run: Run, pairs: Iterable[tuple[int | str, Any]]) -> list[Decision]:

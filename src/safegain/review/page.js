@@ -1,10 +1,10 @@
 // The page: which rows, which is shown, and decisions on their way to the disk.
 import { advance, count, say, trouble } from "./status.js";
 import { preferred } from "./conflict.js";
-import { asked, describe, fill } from "./filters.js";
+import { asked, describe, fill, order } from "./filters.js";
 import { importFile, openFinish, watch } from "./finish.js";
 import { isDigit, meaning } from "./keys.js";
-import { Gone, ask, get } from "./server.js";
+import { Gone, ask, carry, get } from "./server.js";
 import { end, grid, single, told } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
@@ -115,7 +115,7 @@ function showRow(row) {
   const wanted = rows.slice(at, at + 4).filter(({ row: number }) => !details.has(number)); // this one, and ahead
   for (const next of wanted) {
     details.set(next.row, null); // asked for
-    trying(async () => details.set(next.row, await get(`/api/rows/${next.row}`))).then(() => {
+    trying(async () => details.set(next.row, await get(`/api/rows/${next.row}?order=${order()}`))).then(() => {
       if (!details.get(next.row)) details.delete(next.row);
       else if (rows[at] === next && view === "single" && !typing()) showRow(next);
     });
@@ -144,7 +144,7 @@ function focus(node) {
 function decide(verdict, choice = null) {
   const row = rows[at];
   if (!row) return;
-  if (verdict === "accept" && row.suggested == null) return say("There is no suggestion for this row: press K if its label is right.");
+  if (verdict === "accept" && row.suggested == null) return say("No suggestion is shown for this row: press K if its label is right.");
   if (verdict === "keep" && row.given == null) return say("This row has no label to keep.");
   const label = { accept: row.suggested, keep: row.given, other: about.classes ? about.classes[choice] : String(choice) }[verdict];
   past.push({ row, before: row.state });
@@ -180,17 +180,24 @@ async function flush() {
   await trying(async () => {
     while (queue.length) {
       const { row, verdict, choice, version } = queue[0];
-      const { status, answer } = await ask("/api/decide", { row: row.row, verdict, choice, version, who });
+      const { status, answer } = await ask("/api/decide", { row: row.row, verdict, choice, version, who, order: order() });
       const taken = [200, 400, 409].includes(status);
       failing = taken ? null : answer.error;
       if (!taken) return; // it stays in the queue, and the next poll sends it again
       const mine = queue.shift();
-      if (status === 200) adopt(row, answer.state);
+      if (status === 200) disclose(row, answer);
       else await refused(mine, status, answer);
     }
     await changes();
   });
   sending = false;
+}
+
+// What was hidden until the row had a label.
+function disclose(row, { state, ...more }) {
+  Object.assign(row, more);
+  details.delete(row.row);
+  adopt(row, state);
 }
 
 function adopt(row, state) {
@@ -202,7 +209,7 @@ async function refused(mine, status, answer) {
   for (let i = queue.length; i--;) if (queue[i].row === row) queue.splice(i, 1); // they build on the refused one
   for (let i = past.length; i--;) if (past[i].row.row === row.row) past.splice(i, 1); // nothing is left to undo
   if (status !== 409) {
-    row.state = (await get(`/api/rows/${row.row}`)).state;
+    row.state = (await get(`/api/rows/${row.row}?order=${order()}`)).state;
     say(`Row ${row.row}: ${answer.error}.`);
     return show();
   }
@@ -290,6 +297,7 @@ $("filters").addEventListener("input", () => {
 $("to-grid").addEventListener("click", KEYS.g);
 $("to-finish").addEventListener("click", finish);
 $("to-help").addEventListener("click", KEYS["?"]);
+carry($("to-prove"), "/prove");
 $("copy").addEventListener("click", () => navigator.clipboard.writeText($("command").textContent).then(() => ($("copy").textContent = "Copied")));
 $("refit").addEventListener("click", () => trying(() => watch(about, trying, "/api/refit", {})));
 $("import").addEventListener("change", (event) => event.target.files[0] && trying(() => importFile(event.target.files[0]).then(changes)));

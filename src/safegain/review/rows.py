@@ -204,10 +204,13 @@ def _examples(run: Run) -> tuple[dict[int, dict[str, str]], dict[int, Any]]:
     if run.examples is None:
         return {}, {}
     rows = run.examples["row"].tolist()
-    values = [
-        {_whole(name): _whole(value) for name, value in json.loads(one).items()} for one in run.examples["values"]
-    ]
+    values = map(values_of, run.examples["values"])
     return dict(zip(rows, values, strict=True)), dict(zip(rows, run.examples["picture"], strict=True))
+
+
+def values_of(stored: str) -> dict[str, str]:
+    """A row's values by column, from its JSON object."""
+    return {_whole(name): _whole(value) for name, value in json.loads(stored).items()}
 
 
 def _whole(value: Any) -> str:

@@ -1,6 +1,11 @@
 // Questions to the server, each with the token of the page's address.
 export const token = () => location.hash.slice(1);
 
+// A link to another page of ours, with the token as it is when it is followed.
+export function carry(link, path) {
+  link.addEventListener("click", () => { link.href = `${path}#${token()}`; });
+}
+
 export class Gone extends Error {}
 
 export async function ask(path, body) {

@@ -3,10 +3,12 @@
 import contextlib
 import secrets
 import socket
+import tempfile
 import webbrowser
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -15,20 +17,41 @@ from safegain.review.app import create_app
 ADDRESS = "127.0.0.1"
 
 
-def serve(folder: Path, *, port: int = 0, open_browser: bool = False, announce: Callable[[str], None]) -> None:
-    """Show the run in `folder` until interrupted; `announce` gets the URL. Port 0: one that is free."""
+def serve(
+    folder: Path,
+    *,
+    port: int = 0,
+    open_browser: bool = False,
+    announce: Callable[[str], None],
+    page: str = "",
+    certified: Callable[[Path], Any] = lambda folder: None,
+) -> None:
+    """Show the run in `folder` until interrupted; `announce` gets the URL. Port 0: one that is free.
+
+    `page` is "", labels to review, or "prove". `certified` gets the folder whenever a certificate was written there.
+    """
     with contextlib.closing(_listening(port, folder)) as listening:
         port, token = listening.getsockname()[1], secrets.token_urlsafe(32)
-        app = create_app(folder, token, port=port)
+        app = create_app(folder, token, port=port, certified=certified)
         config = uvicorn.Config(
             app, log_level="warning", server_header=False, proxy_headers=False, timeout_graceful_shutdown=1
         )
-        url = f"http://{ADDRESS}:{port}/#{token}"
+        url = f"http://{ADDRESS}:{port}/{page}#{token}"
         announce(url)  # connections wait from here on
-        if open_browser:
-            webbrowser.open(url)
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
+            if open_browser:
+                webbrowser.open(stack.enter_context(_leading_to(url)).as_uri())
             uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _leading_to(url: str) -> Iterator[Path]:
+    """A file of this user's alone that leads to the page: a browser's command line is there for all to see."""
+    with tempfile.TemporaryDirectory(prefix="safegain-") as folder:
+        file = Path(folder) / "review.html"
+        file.touch(mode=0o600)
+        file.write_text(f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={url}">')
+        yield file
 
 
 def _listening(port: int, folder: Path) -> socket.socket:

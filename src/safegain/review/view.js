@@ -43,18 +43,22 @@ const name = (row) => [`Row ${row.row} `, row.id == null ? null : el("bdi", { cl
 
 // One row, its choices, and the trusted rows nearest to it.
 export function single(row, about, act) {
+  return el("div", { class: row.picture ? "single pictured" : "single" }, subject(row), choices(row, about, act), why(row));
+}
+
+export function subject(row) {
   const nothing = row.picture == null && row.values.length === 0;
-  const subject = el("article", { class: "subject", "aria-label": "The row" },
+  return el("article", { class: "subject", "aria-label": "The row" },
     el("h2", {}, ...name(row)), picture(row, "large"), values(row.values),
     nothing ? el("p", { class: "none" }, "The run holds no picture or values for this row: look it up by its number.") : null);
-  return el("div", { class: row.picture ? "single pictured" : "single" }, subject, choices(row, about, act), why(row));
 }
 
 function choices(row, about, act) {
   const button = (kind, run, keys, ...words) =>
     el("button", { class: `choice ${kind}`, click: run }, el("span", {}, ...words), ...keys.map(key));
+  const none = row.hidden ? "The suggestion is hidden until you have decided." : "No suggestion: the label looks right, or the model cannot tell.";
   const suggestion = row.suggested == null
-    ? el("p", { class: "none" }, "No suggestion: the label looks right, or the model cannot tell.")
+    ? el("p", { class: "none" }, none)
     : el("p", { class: "suggestion" }, "Suggested ", label(row.suggested, "suggested"), el("br"),
       row.interval == null ? null : el("span", { class: "words" }, "90% range: ", row.interval, el("br")),
       el("span", { class: "words" }, row.confidence));
@@ -72,9 +76,10 @@ export function digitKeys(classes) {
   return new Map(digits ? classes.map((text, i) => [text, i]) : classes.slice(0, 9).map((_, i) => [String(i + 1), i]));
 }
 
-function classes(about, act) {
+// Every class as a button, or by its name where there are many; `chosen` is the number of the one that stands out.
+export function classes(about, act, chosen = null, title = "Another label") {
   const first = [...digitKeys(about.classes)].map(([digit, number]) =>
-    el("button", { click: () => act.other(number) }, key(digit), " ", label(about.classes[number])));
+    el("button", { class: number === chosen ? "picked" : "", click: () => act.other(number) }, key(digit), " ", label(about.classes[number])));
   const found = el("div", { class: "found" });
   const matches = (part) => about.classes.map((text, number) => ({ text, number }))
     .filter(({ text }) => part && text.toLowerCase().includes(part.toLowerCase()))
@@ -90,7 +95,7 @@ function classes(about, act) {
     },
   });
   const search = about.classes.length > first.length ? el("label", {}, key("O"), field) : null;
-  return el("div", { class: "others" }, el("p", { class: "small" }, "Another label"), el("div", { class: "classes" }, ...first), search, found);
+  return el("div", { class: "others" }, el("p", { class: "small" }, title), el("div", { class: "classes" }, ...first), search, found);
 }
 
 function decided(event, run) {
@@ -129,7 +134,7 @@ function card(row, selected, open) {
     picture(row, "small") ?? values(row.values.slice(0, 4)),
     el("span", { class: "change" }, label(row.given, "given"), row.suggested == null ? null : " → ",
       row.suggested == null ? null : label(row.suggested, "suggested")),
-    el("span", { class: "small" }, row.suggested == null ? "nothing suggested" : row.confidence),
+    el("span", { class: "small" }, row.hidden ? "suggestion hidden" : row.suggested == null ? "nothing suggested" : row.confidence),
     badge(row.state),
     el("span", { class: "small" }, ...name(row)));
 }

@@ -1,4 +1,4 @@
-"""What run.json and certificate-K.json hold of certificates, as types."""
+"""What run.json, certificate-K.json and proof-K.json hold of certificates, as types."""
 
 from typing import Annotated
 
@@ -46,3 +46,18 @@ class Certificate(Struct, frozen=True, kw_only=True):
     pool: Annotated[Pool | None, told("of a test by disagreements")] = None
     file: Annotated[str | None, told("the fresh rows; in certificate-K.json only")] = None
     created: Annotated[str | None, told("ISO 8601, UTC; in certificate-K.json only")] = None
+
+
+class Proof(Struct, frozen=True, kw_only=True):
+    """A test by disagreements: all that was fixed before its first label."""
+
+    file: Annotated[str, told("the pool")]
+    created: Annotated[str, told("ISO 8601, UTC")]
+    test: Annotated[Count, told("its number among the tests of the ledger, from 0")]
+    delta: Annotated[Level, told("level of all tests together")]
+    level: Annotated[Level, told("of this test")]
+    tolerance: NotNegative
+    per_class: bool
+    groups: Annotated[list[str] | None, told("names of the groups that have a claim each")]
+    allowed: Annotated[str | None, told("why it was not asked whether the rows are fresh")]
+    remarks: Annotated[list[str], told("part of the certificate's sentence")]

@@ -6,6 +6,8 @@
     labels-1-of-1.parquet    one row for each training row
     ledger.safetensors       rows that were tested, and how the tests ended
     examples.parquet, neighbours.parquet    rows that are shown, and the trusted rows nearest to them
+    certificate-1.json       what fresh rows have shown
+    proof-2.*                a test by disagreements (proof_file.py), whose certificate has the same number
 
 Nothing in a folder is trusted: what does not fit the types (facts.py, columns.py) is a RunError. Nothing here imports
 torch, so that a page or an error message is there at once.
@@ -38,6 +40,7 @@ REQUEST, FACTS, MODEL, LEDGER = "request.json", "run.json", "model.safetensors",
 EXAMPLES, NEIGHBOURS, REPORT = "examples.parquet", "neighbours.parquet", "report.html"
 PART = re.compile(r"labels-([1-9]\d*)-of-([1-9]\d*)\.parquet", re.ASCII)
 _CERTIFICATE = re.compile(r"certificate-([1-9]\d*)\.json", re.ASCII)
+PROOF = re.compile(r"proof-([1-9]\d*)\.json", re.ASCII)
 
 T = TypeVar("T")
 
@@ -95,12 +98,17 @@ class Run:
         return [read_typed(found[number], Certificate) for number in sorted(found)]
 
     @property
-    def next_certificate(self) -> Path:
-        numbers = [int(m[1]) for path in self.folder.iterdir() if (m := _CERTIFICATE.fullmatch(path.name))]
-        return self.folder / f"certificate-{max(numbers, default=0) + 1}.json"
+    def next_number(self) -> int:
+        """Of a certificate, or of a proof that may lead to one."""
+        known = (pattern.fullmatch(path.name) for path in self.folder.iterdir() for pattern in (_CERTIFICATE, PROOF))
+        return max((int(match[1]) for match in known if match), default=0) + 1
 
     def _optional(self, name: str, must: Columns) -> pd.DataFrame | None:
         return read_parquet(self.folder / name, must) if (self.folder / name).exists() else None
+
+
+def certificate_path(folder: Path, number: int) -> Path:
+    return folder / f"certificate-{number}.json"
 
 
 def open_run(folder: str | Path) -> Run:

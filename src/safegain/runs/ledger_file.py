@@ -9,6 +9,7 @@ from safetensors.numpy import load_file, save
 from safegain.certificates.ledger import Ledger
 from safegain.data.files import written
 from safegain.runs.folder import LEDGER, RunError
+from safegain.runs.proof_file import read_proofs
 
 
 def write_ledger(folder: Path, ledger: Ledger) -> None:
@@ -17,7 +18,10 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
 
 
 def read_ledger(folder: Path, learned_from: np.ndarray) -> Ledger:
-    """With the digests of the rows that the run's fit has learned from."""
+    """With the digests of the rows that the run's fit has learned from.
+
+    A proof is written before the ledger knows of it. Where it was killed in between, it is added here.
+    """
     try:
         found = load_file(folder / LEDGER)
         tested, outcomes = found["tested"], found["outcomes"]
@@ -27,4 +31,7 @@ def read_ledger(folder: Path, learned_from: np.ndarray) -> Ledger:
         raise RunError(f"{folder / LEDGER}: is damaged (its arrays have other shapes or types); fit again")
     ledger = Ledger().after(learned_from)
     ledger.tested, ledger.outcomes = tested, outcomes.tolist()
+    for proof in read_proofs(folder):
+        if proof.facts.test == len(ledger.outcomes):
+            ledger.write(proof.digests, certified=False)
     return ledger

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from safegain.review import create_app
-from safegain.review.ledger import Decision, Ledger, LedgerError, Stale
+from safegain.review.decisions import Decision, Decisions, Stale
+from safegain.runs.added_only import StoreError
 from safegain.runs.folder import RunError, open_run
 from tests.review.client import TOKEN, decide, numbers, opened, rows
 from tests.run_folders import make_run
@@ -66,17 +67,17 @@ def test_undo_opens_a_row_again(client):
 
 
 def test_of_many_who_saw_the_same_version_one_is_written(folder):
-    """Processes of their own would do the same: each ledger has a connection of its own."""
+    """Processes of their own would do the same: each has a connection of its own."""
     lost, written = [], []
 
     def one(who: str) -> None:
-        ledger = Ledger(open_run(folder))
+        store = Decisions(open_run(folder))
         for row in range(20):
             try:
-                written.append(ledger.add(Decision(row, "keep", "cat", who, 0)))
+                written.append(store.add(Decision(row, "keep", "cat", who, 0)))
             except Stale as stale:
                 lost.append(stale)
-        ledger.close()
+        store.close()
 
     threads = [threading.Thread(target=one, args=(str(i),)) for i in range(4)]
     for thread in threads:
@@ -88,17 +89,18 @@ def test_of_many_who_saw_the_same_version_one_is_written(folder):
 
 
 def test_a_commit_that_fails_leaves_nothing_open(folder):
-    ledger = Ledger(open_run(folder))
+    store = Decisions(open_run(folder))
     decision = Decision(1, "keep", "cat", "tab", 0)
-    ledger._base.execute("PRAGMA foreign_keys = ON")
-    ledger._base.execute("CREATE TEMP TABLE one (x PRIMARY KEY)")
-    ledger._base.execute("CREATE TEMP TABLE two (x REFERENCES one DEFERRABLE INITIALLY DEFERRED)")  # checked at the end
-    ledger._base.execute("CREATE TEMP TRIGGER broken AFTER INSERT ON decisions BEGIN INSERT INTO two VALUES (1); END")
-    with pytest.raises(LedgerError, match="FOREIGN KEY"):
-        ledger.add(decision)
-    ledger._base.execute("DROP TRIGGER broken")
-    assert ledger.add(decision).version == 1
-    ledger.close()
+    base = store._base._base
+    base.execute("PRAGMA foreign_keys = ON")
+    base.execute("CREATE TEMP TABLE one (x PRIMARY KEY)")
+    base.execute("CREATE TEMP TABLE two (x REFERENCES one DEFERRABLE INITIALLY DEFERRED)")  # checked at the end
+    base.execute("CREATE TEMP TRIGGER broken AFTER INSERT ON decisions BEGIN INSERT INTO two VALUES (1); END")
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        store.add(decision)
+    base.execute("DROP TRIGGER broken")
+    assert store.add(decision).version == 1
+    store.close()
 
 
 def test_a_file_that_is_damaged_meanwhile_is_not_the_senders_fault(folder, client):
@@ -136,7 +138,7 @@ SOUND = (1, "keep", '"cat"', TIME, "tab", 1)  # row, verdict, label, time, who, 
 
 def written_by_somebody(folder: Path, row: tuple) -> None:
     """A file of our own shape, with a row past all its checks."""
-    Ledger(open_run(folder)).close()
+    Decisions(open_run(folder)).close()
     with contextlib.closing(sqlite3.connect(folder / "review.sqlite", isolation_level=None)) as base:
         base.execute("PRAGMA ignore_check_constraints = ON")
         into = "INSERT INTO decisions (row, verdict, label, time, who, version) VALUES (?, ?, ?, ?, ?, ?)"
@@ -190,7 +192,7 @@ def test_a_sound_decision_of_somebody_counts(folder):
     ],
 )
 def test_a_file_of_another_shape_is_told_and_left_alone(folder, change):
-    Ledger(open_run(folder)).close()
+    Decisions(open_run(folder)).close()
     with contextlib.closing(sqlite3.connect(folder / "review.sqlite")) as base:
         base.executescript(change)
     before = (folder / "review.sqlite").read_bytes()

@@ -1,4 +1,4 @@
-"""Decisions in SQLite: only ever added, on the disk before anyone is told, never on top of one that was not seen.
+"""Decisions on labels: only ever added, on the disk before anyone is told, never on top of one that was not seen.
 
 The row's version counts its decisions. Whoever decides says which version they saw; (row, version) is unique, so that
 of two who saw the same one only the first is written down. The file may come from somebody else, with the run: nothing
@@ -6,16 +6,14 @@ in it is believed before it is checked.
 """
 
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, Literal, get_args
 
 from safegain.review.vocabulary import Label, Vocabulary
-from safegain.runs.folder import Run, RunError
+from safegain.runs.added_only import AddedOnly, StoreError, never_changed
+from safegain.runs.folder import Run
 
 FILE = "review.sqlite"
 FORMAT = 1
@@ -24,7 +22,6 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 SETTLED = ("accept", "keep", "other")  # those that say what the label is
 
 _SCHEMA = f"""
-BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS decisions (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     row INTEGER NOT NULL,
@@ -38,13 +35,7 @@ CREATE TABLE IF NOT EXISTS decisions (
 CREATE VIEW IF NOT EXISTS current AS
     SELECT row, verdict, label, time, who, version FROM decisions AS d
     WHERE version = (SELECT max(version) FROM decisions WHERE row = d.row) AND verdict != 'undo';
-CREATE TRIGGER IF NOT EXISTS never_changed BEFORE UPDATE ON decisions
-    BEGIN SELECT RAISE(ABORT, 'decisions are only ever added'); END;
-CREATE TRIGGER IF NOT EXISTS never_removed BEFORE DELETE ON decisions
-    BEGIN SELECT RAISE(ABORT, 'decisions are only ever added'); END;
-PRAGMA user_version = {FORMAT};
-COMMIT;
-"""
+{never_changed("decisions")}"""
 LONGEST_NAME = 100  # of a tab
 
 
@@ -61,10 +52,6 @@ class Decision:
         return (self.row, self.verdict, self.label) == (other.row, other.verdict, other.label)
 
 
-class LedgerError(RunError):
-    """The file of decisions cannot be read or written: what was sent may be right, and can be sent again."""
-
-
 class Stale(Exception):
     """Somebody else has decided in the meantime."""
 
@@ -73,32 +60,14 @@ class Stale(Exception):
         self.current = current
 
 
-class Ledger:
+class Decisions:
     """The decisions of one run. `current` has the last one of each row, as of the last `refresh`."""
 
     def __init__(self, run: Run):
         self.current: dict[int, Decision] = {}
         self.last = 0  # the number of the last decision that is known here
-        self._file = run.folder / FILE
         self._n_rows, self._vocabulary = len(run.labels), Vocabulary.of(run)
-        if self._file.is_symlink() or (self._file.exists() and not self._file.is_file()):
-            raise LedgerError(f"{self._file}: is a link or not a file; move it away")
-        with self._readable():
-            # Autocommit: a transaction is begun where it is needed. One thread at a time uses the connection.
-            self._base = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False, timeout=10)
-            self._base.execute("PRAGMA trusted_schema = OFF")
-            version = self._base.execute("PRAGMA user_version").fetchone()[0]
-            if version > FORMAT:
-                raise LedgerError(
-                    f"{self._file}: has format {version}, but this version reads {FORMAT}; install a newer Safegain"
-                )
-            found = _shape(self._base)
-            if found and found != _own_shape():
-                raise LedgerError(f"{self._file}: does not hold decisions of this version; move it away")
-            self._base.execute("PRAGMA journal_mode = WAL")
-            self._base.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
-            if not found:
-                self._base.executescript(_SCHEMA)
+        self._base = AddedOnly(run.folder / FILE, _SCHEMA, FORMAT, "decisions")
         self.refresh()
 
     def close(self) -> None:
@@ -106,14 +75,13 @@ class Ledger:
 
     def refresh(self) -> None:
         """Read what was added, by whomever, since the last time."""
-        with self._readable():
-            found = self._base.execute(
-                "SELECT number, row, verdict, label, who, version, time FROM decisions WHERE number > ? ORDER BY 1",
-                (self.last,),
-            )
-            for number, *values in found:
-                decision = self._checked(number, *values)
-                self.current[decision.row], self.last = decision, number
+        found = self._base.ask(
+            "SELECT number, row, verdict, label, who, version, time FROM decisions WHERE number > ? ORDER BY 1",
+            (self.last,),
+        )
+        for number, *values in found:
+            decision = self._checked(number, *values)
+            self.current[decision.row], self.last = decision, number
 
     def _checked(self, number: int, row: Any, verdict: Any, label: Any, who: Any, version: Any, time: Any) -> Decision:
         try:
@@ -131,25 +99,25 @@ class Ledger:
         except (ValueError, TypeError, RecursionError):
             sound = False
         if not sound:
-            raise LedgerError(f"{self._file}: is damaged (decision {number} does not belong to this run); move it away")
+            raise StoreError(
+                f"{self._base.file}: is damaged (decision {number} does not belong to this run); move it away"
+            )
         return Decision(row, verdict, known, who, version, time)
 
     def rows_since(self, number: int) -> list[int]:
         """Rows with a decision after that number, of those that are known here."""
-        with self._readable():
-            known = "SELECT DISTINCT row FROM decisions WHERE number > max(?, 0) AND number <= ?"
-            return [row for (row,) in self._base.execute(known, (number, self.last))]
+        known = "SELECT DISTINCT row FROM decisions WHERE number > max(?, 0) AND number <= ?"
+        return [row for (row,) in self._base.ask(known, (number, self.last))]
 
     def times(self, n: int) -> list[float]:
         """When the last `n` decisions were made, oldest first."""
-        with self._readable():
-            known = "SELECT time FROM decisions WHERE number BETWEEN 1 AND ? ORDER BY number DESC LIMIT ?"
-            found = self._base.execute(known, (self.last, n)).fetchall()
+        known = "SELECT time FROM decisions WHERE number BETWEEN 1 AND ? ORDER BY number DESC LIMIT ?"
+        found = self._base.ask(known, (self.last, n))
         return [datetime.fromisoformat(time).timestamp() for (time,) in reversed(found)]
 
     def add(self, decision: Decision) -> Decision:
         """Write down what was decided by one who saw `decision.version`; the same sent twice is written once."""
-        with self._transaction():
+        with self._base.transaction():
             self.refresh()
             current = self.current.get(decision.row)
             if decision.version != (current.version if current else 0):
@@ -162,7 +130,7 @@ class Ledger:
 
     def add_all(self, decisions: Iterable[Decision]) -> int:
         """Write down all or, if something fails, none; what is decided so already is left out. How many were new."""
-        with self._transaction():
+        with self._base.transaction():
             self.refresh()
             latest = dict(self.current)
             new = []
@@ -181,39 +149,6 @@ class Ledger:
             (d.row, d.version + 1, d.verdict, None if d.label is None else json.dumps(d.label), now, d.who)
             for d in decisions
         ]
-        self._base.executemany(
+        self._base.add(
             "INSERT INTO decisions (row, version, verdict, label, time, who) VALUES (?, ?, ?, ?, ?, ?)", rows
         )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._readable():
-            self._base.execute("BEGIN IMMEDIATE")  # from here on nobody else writes
-            try:
-                yield
-                self._base.execute("COMMIT")
-            except BaseException:
-                if self._base.in_transaction:  # of a full disk, SQLite has rolled back by itself
-                    self._base.execute("ROLLBACK")
-                raise
-
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise LedgerError(
-                f"{self._file}: cannot be used ({error}); check that the disk has room and that you own the file"
-            ) from None
-
-
-def _shape(base: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """All that a file has besides rows: a trigger or view of somebody else's would run as soon as it is used."""
-    return sorted(base.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"), key=repr)
-
-
-@cache
-def _own_shape() -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(":memory:")) as base:
-        base.executescript(_SCHEMA)
-        return _shape(base)

@@ -1,0 +1,35 @@
+"""The model of a finished run, and tables as it takes them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from safegain.data.kinds import Kind
+from safegain.runs.folder import Run, RunError, open_run
+from safegain.tables import Table
+
+
+def with_columns(folder: Path) -> tuple[Run, dict[str, Kind]]:
+    """A run over a table, and the columns that it takes."""
+    run = open_run(folder)
+    if (columns := run.facts.columns) is None:
+        raise RunError(
+            f"{folder}: was saved from Python or by several processes, and knows no columns; use "
+            f"safegain.load({str(folder)!r}) in Python"
+        )
+    encoder = run.facts.encoder
+    if encoder is None or encoder.parameters.kinds != columns:
+        raise RunError(f"{folder / 'run.json'}: is damaged (its encoder does not fit its columns); fit again")
+    return run, columns
+
+
+def ready(run: Run, table: Table) -> tuple[Any, np.ndarray]:
+    """The estimator, and the table's rows as it takes them; pictures are looked for beside the table."""
+    from safegain.jobs.fitting import encoding_of
+    from safegain.runs.loading import load
+
+    steps = load(run.folder).named_steps
+    encoder = steps["encoder"].set_params(folder=str(table.path.absolute().parent))
+    with encoding_of(table):
+        return steps["model"], encoder.transform(table.columns)
