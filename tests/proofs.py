@@ -24,6 +24,7 @@ def make_proof(folder: Path, *, rows: int = 400, differing: int = 60, number: in
     old = (new + random.integers(1, len(CLASSES), size=differing)) % len(CLASSES)
     arrays = ProofArrays(
         digests=D,
+        ids=np.zeros_like(D),
         numbers=np.arange(rows),
         groups=(np.arange(rows) % 2 if groups else np.zeros(rows)).astype(np.int64),
         order=order,

@@ -5,7 +5,7 @@ import pytest
 
 from safegain.certificates.claims import Claims
 from safegain.certificates.comparison import certify, certify_in_order
-from safegain.certificates.ledger import NO_ROWS, Ledger, each_once
+from safegain.certificates.ledger import NO_ROWS, Ledger, UsedRows, each_once
 from safegain.certificates.sign_test import sign_test
 from safegain.data.digest import digests
 from tests.certificates.rivals import DELTA, Says
@@ -170,3 +170,36 @@ def test_groups_and_classes_without_rows_are_an_error():
         attempts()
     with pytest.raises(ValueError, match="per_class=True asks for a claim about class 1, and no fresh row is of it"):
         certify(Says(np.zeros(40)), Says(np.zeros(40)), np.arange(40.0), np.zeros(40), Claims(per_class=True))
+
+
+def test_names_decide_where_rows_have_some():
+    X, y = rows(300)
+    names = [f"row {i}" for i in range(300)]
+    ledger = Ledger(X[:100], ids=names[:100])
+    ledger.name([*names[100:199], "row 7"])
+    with pytest.raises(UsedRows, match=r"1 of 100 rows \(row 99 first\) were in the fit"):
+        certify(NEW, OLD, X[100:200], y[100:200], ledger=ledger)
+    ledger.name(names[100:200])
+    twins = np.concatenate([X[:30], X[:30], X[100:140]])  # others that look like rows of the fit, and like each other
+    found = certify(NEW, OLD, twins, np.concatenate([y[:30], y[:30], y[100:140]]), ledger=ledger)
+    assert found.n == 100
+    assert "left out" not in found.sentence
+    ledger.name(names[199:299])
+    with pytest.raises(UsedRows, match=r"1 of 100 rows \(row 0 first\) were tested before"):
+        certify(NEW, OLD, X[199:299], y[199:299], ledger=ledger)
+    ledger.named = None  # without names, values decide
+    with pytest.raises(UsedRows, match="a certificate needs fresh ones"):
+        certify(NEW, OLD, twins, np.zeros(100, int), ledger=ledger)
+
+
+def test_names_of_a_test_say_nothing_of_rows_without_names():
+    X, y = rows(300)
+    ledger = Ledger(X[:100])
+    certify(NEW, OLD, X[100:150], y[100:150], ledger=ledger)
+    for used, what in ((X[:50], "in the fit"), (X[100:150], "tested before")):
+        ledger.name([f"row {i}" for i in range(50)])
+        with pytest.raises(UsedRows, match=what):
+            certify(NEW, OLD, used, y[:50], ledger=ledger)
+    ledger.name(["a", "b"])
+    with pytest.raises(ValueError, match="ids: 2 names for 50 rows; give each row its own"):
+        certify(NEW, OLD, X[150:200], y[150:200], ledger=ledger)

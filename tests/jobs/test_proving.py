@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from safetensors.numpy import load_file, save_file
+from typer.testing import CliRunner
 
 from safegain import Claims, certify_stream
+from safegain.cli import app
 from safegain.jobs.proving import begin_proof
 from safegain.jobs.ready import ready, with_columns
 from safegain.jobs.verifying import verify_proofs
@@ -66,7 +68,7 @@ def label_all(run, fitted, most=10**6):
 
 
 def test_it_is_the_test_that_python_makes(run, fitted):
-    assert begin_proof(run, fitted / "pool.csv", CLAIMS, None, None)
+    assert begin_proof(run, fitted / "pool.csv", CLAIMS)
     stored, columns = with_columns(run)
     assert columns == dict.fromkeys(COLUMNS, "number")
     model = load(run)
@@ -94,14 +96,14 @@ def _table(path, columns):
 
 
 def test_the_same_pool_goes_on_and_another_is_a_new_test(run, fitted, tmp_path):
-    assert begin_proof(run, fitted / "pool.csv", CLAIMS, None, None)
+    assert begin_proof(run, fitted / "pool.csv", CLAIMS)
     label_all(run, fitted, most=2)
-    assert not begin_proof(run, fitted / "pool.csv", CLAIMS, None, None)
+    assert not begin_proof(run, fitted / "pool.csv", CLAIMS)
     assert len(latest_proof(open_run(run)).stream.labels) == 2
     with pytest.raises(BadFile, match=r"pool\.csv: .* were tested before; a certificate needs fresh ones.*--allow"):
-        begin_proof(run, fitted / "pool.csv", Claims(0.1), None, None)
+        begin_proof(run, fitted / "pool.csv", Claims(0.1))
     frame(300, 5).to_csv(tmp_path / "other.csv", index=False)  # with labels, which are not looked at
-    assert begin_proof(run, tmp_path / "other.csv", CLAIMS, "town", None)
+    assert begin_proof(run, tmp_path / "other.csv", CLAIMS, group="town")
     proof = latest_proof(open_run(run))
     assert (proof.file.number, proof.file.facts.test, proof.file.facts.level) == (2, 1, pytest.approx(0.008))
     assert proof.file.facts.groups == ["bonn", "ulm"]
@@ -111,8 +113,8 @@ def test_the_same_pool_goes_on_and_another_is_a_new_test(run, fitted, tmp_path):
 
 def test_rows_of_the_fit_are_refused_unless_somebody_says_why(run, fitted):
     with pytest.raises(BadFile, match=r"train\.csv: .*line 2 first.* were in the fit"):
-        begin_proof(run, fitted / "train.csv", CLAIMS, None, None)
-    assert begin_proof(run, fitted / "train.csv", CLAIMS, None, "they are others")
+        begin_proof(run, fitted / "train.csv", CLAIMS)
+    assert begin_proof(run, fitted / "train.csv", CLAIMS, allow="they are others")
     proof = latest_proof(open_run(run))
     assert 'because: "they are others"' in proof.certificate.sentence
     assert verify_proofs(run)[0].problems == []
@@ -121,7 +123,7 @@ def test_rows_of_the_fit_are_refused_unless_somebody_says_why(run, fitted):
 def test_models_that_agree_leave_nothing_to_label(run, fitted, tmp_path):
     pd.DataFrame([[3.0] * 10, [-3.0] * 10], columns=COLUMNS).to_csv(tmp_path / "few.csv", index=False)
     with pytest.raises(BadFile, match="say the same of all 2 rows"):
-        begin_proof(run, tmp_path / "few.csv", CLAIMS, None, None)
+        begin_proof(run, tmp_path / "few.csv", CLAIMS)
     assert latest_proof(open_run(run)) is None
     assert load(run)["model"].ledger_.outcomes == []  # nothing was spent
     with pytest.raises(RunError, match="has no test by disagreements; begin one with"):
@@ -149,7 +151,7 @@ def _change_json(path, **values):
     ],
 )
 def test_what_was_changed_later_is_told(run, fitted, change, problem):
-    begin_proof(run, fitted / "pool.csv", CLAIMS, None, None)
+    begin_proof(run, fitted / "pool.csv", CLAIMS)
     label_all(run, fitted, most=3)
     change(run)
     if problem.startswith("something"):
@@ -159,9 +161,34 @@ def test_what_was_changed_later_is_told(run, fitted, change, problem):
 
 
 def test_another_order_is_told(run, fitted):
-    begin_proof(run, fitted / "pool.csv", CLAIMS, None, None)
+    begin_proof(run, fitted / "pool.csv", CLAIMS)
     for name in ("order", "rows", "new", "old"):
         _change_arrays(run, name, lambda a: a[::-1])
     shown = pd.read_parquet(run / "proof-1.parquet")
     shown.iloc[::-1].to_parquet(run / "proof-1.parquet", index=False)
     assert "its rows are not in the order that was drawn" in verify_proofs(run)[0].problems
+
+
+def test_ids_decide_where_both_files_have_them(fitted, tmp_path):
+    train = pd.read_csv(fitted / "train.csv").assign(name=[f"row {i}" for i in range(800)])
+    train.to_csv(tmp_path / "train.csv", index=False)
+    options = ["--label", "label", "--trusted", "trusted", "--drop", "town", "--model", "linear", "--id", "name"]
+    with quick_evidence():
+        here("fit", tmp_path / "train.csv", *options, "--reference", "raw", "--out", tmp_path / "run")
+    others = train.assign(name=[f"another {i}" for i in range(800)])
+    others.to_csv(tmp_path / "others.csv", index=False)
+    assert begin_proof(tmp_path / "run", tmp_path / "others.csv", CLAIMS, id="name")  # they only look the same
+    others.assign(name=[*others["name"][:-1], "row 5"]).to_csv(tmp_path / "one.csv", index=False)
+    with pytest.raises(BadFile, match=r"one\.csv: 1 rows \(line 801 first\) were in the fit"):
+        begin_proof(tmp_path / "run", tmp_path / "one.csv", CLAIMS, id="name")
+    fresh = frame(300, 9).assign(name=[f"another {i + 799}" for i in range(300)])
+    fresh.to_csv(tmp_path / "fresh.csv", index=False)
+    with pytest.raises(BadFile, match=r"fresh\.csv: 1 rows \(line 2 first\) were tested before"):
+        begin_proof(tmp_path / "run", tmp_path / "fresh.csv", CLAIMS, id="name")
+    ended = CliRunner().invoke(app, ["certify", str(tmp_path / "run"), str(tmp_path / "fresh.csv"), "--id", "name"])
+    assert ended.exit_code == 2
+    assert "were tested before" in ended.stderr
+    (fresh.drop(index=0)).to_csv(tmp_path / "fresh.csv", index=False)
+    ended = CliRunner().invoke(app, ["certify", str(tmp_path / "run"), str(tmp_path / "fresh.csv"), "--id", "name"])
+    assert ended.exit_code in (0, 1)
+    assert [each.problems for each in verify_proofs(tmp_path / "run")] == [[]]

@@ -88,7 +88,7 @@ def certify_in_order(
             break
     if ledger is not None and tested:
         # Level is given back only where no candidate has failed: what was spent on one that is worse is gone.
-        ledger.write(rows.fresh.digests, certified=tested[-1].certified)
+        ledger.write(rows.fresh.digests, certified=tested[-1].certified, ids=rows.fresh.ids)
     return tested
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from safegain.certificates.claims import Claims
-from safegain.data.digest import among, clusters, digests, repeated
+from safegain.data.digest import among, clusters, digests, id_digests, repeated
 
 NO_ROWS = np.empty((0, 2), dtype=np.uint64)
 
@@ -38,23 +38,33 @@ class Ledger:
     Parameters
     ----------
     rows : the rows that had a part in making the models, weak ones included; None: they are not known
+    ids : their names, if rows have some. Rows of a test that have names too (`name`) are then known by these: the same
+        name is the same row, and another name is another row, however much it looks like one.
     """
 
-    def __init__(self, rows: Any = None) -> None:
+    def __init__(self, rows: Any = None, ids: Any = None) -> None:
         self.learned_from = NO_ROWS if rows is None else digests(rows)  # (n, 2)
+        self.learned_ids = NO_ROWS if ids is None else id_digests(ids)  # (n, 2), or none
         self.tested = NO_ROWS  # (m, 2)
+        self.tested_ids = NO_ROWS  # (m, 2), zeros where a row has no name
         self.outcomes: list[bool] = []  # of the tests so far: certified or not
         self.allowed: str | None = None
+        self.named: np.ndarray | None = None
 
     def after(self, learned_from: np.ndarray) -> "Ledger":
         """The ledger of a next fit, on rows with these digests: what was tested here stays used up."""
         made = Ledger()
-        made.learned_from, made.tested, made.outcomes = learned_from, self.tested, list(self.outcomes)
+        made.learned_from, made.tested, made.tested_ids = learned_from, self.tested, self.tested_ids
+        made.outcomes = list(self.outcomes)
         return made
 
     def allow(self, reason: str) -> None:
         """Do not ask of the next test whether its rows are fresh. The reason becomes a part of its sentence."""
         self.allowed = reason
+
+    def name(self, ids: Any) -> None:
+        """The names of the rows of the next test."""
+        self.named = id_digests(ids)
 
     def level(self, delta: float) -> float:
         """Of the next test, so that all tests together keep `delta`."""
@@ -65,16 +75,29 @@ class Ledger:
 
         Where more of them are like used ones than chance can explain, the file is no fresh one: UsedRows.
         """
+        if self.named is not None and len(self.named) != len(D):
+            raise ValueError(f"ids: {len(self.named)} names for {len(D)} rows; give each row its own")
         if self.allowed is not None:
             return np.arange(len(D))
-        for known, what in ((self.learned_from, "were in the fit"), (self.tested, "were tested before")):
-            if seen := repeated(D, known):
+        used, names = np.zeros(len(D), bool), self.named
+        learned = self.learned_ids if len(self.learned_ids) else np.zeros_like(self.learned_from)
+        for known, ids, what in (
+            (self.learned_from, learned, "were in the fit"),
+            (self.tested, self.tested_ids, "were tested before"),
+        ):
+            by_name = ids.any(axis=1) & (names is not None)
+            if names is not None and (seen := np.flatnonzero(among(names, ids[by_name])).tolist()):
                 raise UsedRows(seen, len(D), what)
-        return np.flatnonzero(~(among(D, self.tested) | among(D, self.learned_from)))
+            if seen := repeated(D, known[~by_name]):
+                raise UsedRows(seen, len(D), what)
+            used |= among(D, known[~by_name])
+        return np.flatnonzero(~used)
 
-    def write(self, D: np.ndarray, *, certified: bool) -> None:
-        """A test was made of the rows of these digests."""
-        self.tested, self.allowed = np.concatenate([self.tested, D]), None
+    def write(self, D: np.ndarray, *, certified: bool, ids: np.ndarray | None = None) -> None:
+        """A test was made of the rows of these digests, and of these of their names."""
+        self.tested = np.concatenate([self.tested, D])
+        self.tested_ids = np.concatenate([self.tested_ids, np.zeros_like(D) if ids is None else ids])
+        self.allowed = self.named = None
         self.outcomes.append(certified)
 
 
@@ -84,14 +107,18 @@ class Fresh:
 
     rows: np.ndarray  # (m,) numbers
     digests: np.ndarray  # (m, 2)
+    ids: np.ndarray | None  # (m, 2) digests of their names
     n_left_out: int
     ledger: Ledger | None
 
     @classmethod
     def of(cls, X: Any, ledger: Ledger | None) -> "Fresh":
         D = digests(X)
-        kept = each_once(D, np.arange(len(D)) if ledger is None else ledger.fresh(D))
-        return cls(kept, D[kept], len(D) - len(kept), ledger)
+        names = None if ledger is None else ledger.named
+        kept = np.arange(len(D)) if ledger is None else ledger.fresh(D)
+        if names is None:  # else the names tell copies from rows that are alike
+            kept = each_once(D, kept)
+        return cls(kept, D[kept], None if names is None else names[kept], len(D) - len(kept), ledger)
 
     @property
     def seed(self) -> int:

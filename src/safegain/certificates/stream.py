@@ -76,7 +76,7 @@ def certify_stream(
     test = 0
     if ledger is not None:
         test = len(ledger.outcomes)
-        ledger.write(pool.digests, certified=False)  # until it is
+        ledger.write(pool.digests, certified=False, ids=pool.ids)  # until it is
     return Disagreements(claims, order, said_new[order], said_old[order], parts, classes, said, ledger, test)
 
 

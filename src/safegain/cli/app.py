@@ -193,6 +193,9 @@ def certify(
     ] = None,
     clip: Annotated[float | None, typer.Option(help="Numbers: the largest error that counts.")] = None,
     per_class: Annotated[bool, typer.Option("--per-class", help="A claim for each class.")] = False,
+    id: Annotated[
+        str | None, typer.Option(help="A column that names every row: the same name is the same row, another is not.")
+    ] = None,
     group: Annotated[str | None, typer.Option(help="A column of groups: a claim for each.")] = None,
     allow: Annotated[
         str | None, typer.Option(metavar="REASON", help="Test rows that look used all the same; it is written down.")
@@ -212,7 +215,8 @@ def certify(
             raise ValueError("FRESH: give a file of fresh rows with right labels, or --verify, one of the two")
 
         claims = {"delta": delta, "tolerance": tolerance, "measures": measure, "clip": clip, "per_class": per_class}
-        good = run_verify(run, talk) if fresh is None else run_certify(run, fresh, group, claims, allow, talk)
+        roles = {"id": id, "group": group}
+        good = run_verify(run, talk) if fresh is None else run_certify(run, fresh, roles, claims, allow, talk)
     if not good:
         raise typer.Exit(NOT_CERTIFIED)
 
@@ -251,6 +255,7 @@ def review(
     certificate: Annotated[
         str, typer.Option(help="With --pool: a level, as 0.05, or 0.05,tolerance=0.01 or 0.05,per_class=true.")
     ] = "0.05",
+    id: Annotated[str | None, typer.Option(help="With --pool: a column that names every row.")] = None,
     group: Annotated[str | None, typer.Option(help="With --pool: a column of groups, and a claim for each.")] = None,
     allow: Annotated[
         str | None, typer.Option(metavar="REASON", help="With --pool: test rows that look used; it is written down.")
@@ -263,9 +268,8 @@ def review(
     with wrong_input_in_one_line(talk):
         from safegain.cli.review import run_review
 
-        run_review(
-            run, imported, pool, {"certificate": certificate, "group": group, "allow": allow}, port, browser, talk
-        )
+        test = {"certificate": certificate, "id": id, "group": group, "allow": allow}
+        run_review(run, imported, pool, test, port, browser, talk)
 
 
 @app.command()

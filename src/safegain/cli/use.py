@@ -11,7 +11,7 @@ import numpy as np
 
 from safegain.cli.talk import Talk
 from safegain.data.files import written
-from safegain.jobs.ready import ready, with_columns
+from safegain.jobs.ready import name_rows, ready, with_columns
 from safegain.runs.folder import Run, certificate_path, open_run
 from safegain.runs.words import judged, label_text, noise_words, range_text
 from safegain.tables import BadFile, print_table, read_rows, write_table
@@ -74,7 +74,7 @@ def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> N
 
 
 def run_certify(
-    folder: Path, fresh: Path, group: str | None, claims: dict[str, Any], allow: str | None, talk: Talk
+    folder: Path, fresh: Path, roles: dict[str, Any], claims: dict[str, Any], allow: str | None, talk: Talk
 ) -> bool:
     from safegain import Claims
     from safegain.certificates.ledger import UsedRows
@@ -82,11 +82,12 @@ def run_certify(
     from safegain.runs.ledger_file import write_ledger
     from safegain.runs.lock import locked
 
-    made = Claims(**claims, per_group=group is not None)
+    made = Claims(**claims, per_group=roles["group"] is not None)
     run, columns = with_columns(folder)
     with locked(folder):  # or two tests know nothing of each other
-        rows = read_rows(fresh, columns, label=run.facts.label, group=group, **_labels_as(run))
+        rows = read_rows(fresh, columns, label=run.facts.label, **roles, **_labels_as(run))
         estimator, X = ready(run, rows.table)
+        name_rows(run, estimator.ledger_, rows.ids)
         if allow is not None:
             estimator.ledger_.allow(allow)
         try:

@@ -87,6 +87,12 @@ def _rows(X: Any) -> Any:
     return _numbers_of(X)
 
 
+def id_digests(ids: Any) -> np.ndarray:
+    """Of the names of rows, letter by letter  # (n, 2) uint64"""
+    found = b"".join(blake2b(str(each).encode(errors="replace"), digest_size=16).digest() for each in ids)
+    return np.frombuffer(found, dtype=np.uint64).reshape(-1, 2)
+
+
 def clusters(D: np.ndarray) -> np.ndarray:
     """A number for each row of digests, the same for rows that are alike, be it through others  # (n,) 0, 1, ...
 

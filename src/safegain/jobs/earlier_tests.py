@@ -24,5 +24,7 @@ def earlier_tests(run: Path, table: Table, X: np.ndarray) -> Ledger:
     encoder = steps["encoder"].set_params(folder=str(table.path.absolute().parent))
     tested = among(digests(encoder.transform(table.columns)), ledger.tested)
     after = ledger.after(NO_ROWS)
-    after.tested = np.concatenate([ledger.tested, digests(X)[tested]])
+    again = digests(X)[tested]
+    after.tested = np.concatenate([ledger.tested, again])
+    after.tested_ids = np.concatenate([ledger.tested_ids, np.zeros_like(again)])
     return after

@@ -9,9 +9,9 @@ import numpy as np
 from safegain.certificates.claims import Claims
 from safegain.certificates.ledger import UsedRows
 from safegain.certificates.stream import Disagreements
-from safegain.data.digest import digests
+from safegain.data.digest import digests, id_digests
 from safegain.encoding import thumbnail
-from safegain.jobs.ready import ready, with_columns
+from safegain.jobs.ready import name_rows, ready, with_columns
 from safegain.jobs.shown import example_frame
 from safegain.runs import certificate_facts
 from safegain.runs.folder import Run, RunError
@@ -23,7 +23,15 @@ from safegain.tables import BadFile, read_rows
 from safegain.tables.rows import RowsToUse
 
 
-def begin_proof(folder: Path, pool: Path, claims: Claims, group: str | None, allow: str | None) -> bool:
+def begin_proof(
+    folder: Path,
+    pool: Path,
+    claims: Claims,
+    *,
+    id: str | None = None,
+    group: str | None = None,
+    allow: str | None = None,
+) -> bool:
     """Draw the rows on which the run's two models differ, and write down the test; False: it was begun before.
 
     The same pool again is the same test: it goes on with the labels that it has.
@@ -34,11 +42,12 @@ def begin_proof(folder: Path, pool: Path, claims: Claims, group: str | None, all
     if run.facts.verdict is not None and run.facts.verdict.outcome == "fell back":
         raise RunError(f"{folder}: handed back its reference, so that there are no two models to compare")
     with locked(folder):
-        found = read_rows(pool, columns, group=group)
+        found = read_rows(pool, columns, id=id, group=group)
         estimator, X = ready(run, found.table)
-        if _goes_on(run, D := digests(X), claims):
+        if _goes_on(run, D := digests(X), ids := _ids(found, len(X)), claims):
             return False
         ledger = estimator.ledger_
+        name_rows(run, ledger, found.ids)
         if allow is not None:
             ledger.allow(allow)
         try:
@@ -65,14 +74,14 @@ def begin_proof(folder: Path, pool: Path, claims: Claims, group: str | None, all
             allowed=allow,
             remarks=list(stream.remarks),
         )
-        arrays = _arrays(run, stream, X, D, found.groups)
+        arrays = _arrays(run, stream, X, (D, ids), found.groups)
         shown = _shown(found, stream.order, {name for name, kind in columns.items() if kind == "image"})
         write_proof(folder, run.next_number, facts, arrays, shown)
         write_ledger(folder, ledger)
     return True
 
 
-def _goes_on(run: Run, D: np.ndarray, claims: Claims) -> bool:
+def _goes_on(run: Run, D: np.ndarray, ids: np.ndarray, claims: Claims) -> bool:
     """Whether the last proof is of these rows and claims, and has not ended."""
     if (proof := latest_proof(run)) is None:
         return False
@@ -81,19 +90,28 @@ def _goes_on(run: Run, D: np.ndarray, claims: Claims) -> bool:
         mine = (claims.delta, claims.tolerance_of_error, claims.per_class)
         same = mine == (facts.delta, facts.tolerance, facts.per_class)
         same = same and known.numbers.max() < len(D) and np.array_equal(D[known.numbers], known.digests)
+        same = same and np.array_equal(ids[known.numbers], known.ids)
         return bool(same) and not proof.over
     finally:
         proof.close()
 
 
-def _arrays(run: Run, stream: Disagreements, X: np.ndarray, D: np.ndarray, groups: np.ndarray | None) -> ProofArrays:
+def _ids(found: RowsToUse, n: int) -> np.ndarray:
+    return np.zeros((n, 2), np.uint64) if found.ids is None else id_digests(found.ids)
+
+
+def _arrays(
+    run: Run, stream: Disagreements, X: np.ndarray, known_by: tuple[np.ndarray, np.ndarray], groups: np.ndarray | None
+) -> ProofArrays:
     """In places among the rows that count, and in numbers of classes."""
     counted = np.flatnonzero(stream.parts["all rows"])
     codes = {label: code for code, label in enumerate(run.facts.classes or [])}
     new, old = (np.array([codes[label] for label in said.tolist()]) for said in (stream.said_new, stream.said_old))
+    D, ids = known_by
     group = np.zeros(len(D), np.int64) if groups is None else np.unique(groups, return_inverse=True)[1]
     return ProofArrays(
         digests=D[counted],
+        ids=ids[counted],
         numbers=counted,
         groups=group[counted].astype(np.int64),
         order=np.searchsorted(counted, stream.order),

@@ -1,13 +1,16 @@
 """The model of a finished run, and tables as it takes them."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from safegain.data.kinds import Kind
 from safegain.runs.folder import Run, RunError, open_run
 from safegain.tables import Table
+
+if TYPE_CHECKING:  # nothing here waits for torch
+    from safegain.certificates.ledger import Ledger
 
 
 def with_columns(folder: Path) -> tuple[Run, dict[str, Kind]]:
@@ -22,6 +25,20 @@ def with_columns(folder: Path) -> tuple[Run, dict[str, Kind]]:
     if encoder is None or encoder.parameters.kinds != columns:
         raise RunError(f"{folder / 'run.json'}: is damaged (its encoder does not fit its columns); fit again")
     return run, columns
+
+
+def name_rows(run: Run, ledger: "Ledger", ids: np.ndarray | None) -> None:
+    """Rows of the next test are known by their ids, if they have some; so are those of the fit, if it knows theirs."""
+    if ids is not None:
+        ledger.name(ids)
+        know_ids(run, ledger)
+
+
+def know_ids(run: Run, ledger: "Ledger") -> None:
+    from safegain.data.digest import id_digests
+
+    if "id" in run.labels:
+        ledger.learned_ids = id_digests(run.labels["id"][~run.labels["set_aside"]])
 
 
 def ready(run: Run, table: Table) -> tuple[Any, np.ndarray]:

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from safegain.certificates.answers import said_of
-from safegain.certificates.ledger import order_seed
-from safegain.data.digest import among, digests, repeated
+from safegain.certificates.ledger import Ledger, UsedRows, order_seed
+from safegain.data.digest import among, digests
+from safegain.jobs.ready import know_ids
 from safegain.runs import findings
 from safegain.runs.certificate_facts import Certificate
 from safegain.runs.folder import Run, RunError, certificate_path, open_run, read_typed
 from safegain.runs.loading import load
 from safegain.runs.proof import Proof
-from safegain.runs.proof_file import ProofFile, read_proofs
+from safegain.runs.proof_file import ProofArrays, ProofFile, read_proofs
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,19 @@ def _problems_of_rows(run: Run, file: ProofFile, estimator: Any) -> list[str]:
         "the reference says something else of its rows": np.array_equal(old.astype(object), classes[arrays.old]),
         "the ledger does not know its rows": bool(among(arrays.digests, ledger.tested).all()),
         "its level is none that the ledger gives": any(math.isclose(facts.level, level) for level in levels),
-        "its rows were in the fit": facts.allowed is not None or not repeated(arrays.digests, ledger.learned_from),
+        "its rows were in the fit": facts.allowed is not None or _are_new(run, arrays, ledger),
     }
     return [problem for problem, right in checks.items() if not right]
+
+
+def _are_new(run: Run, arrays: ProofArrays, ledger: Ledger) -> bool:
+    """Whether the pool had no part in the fit, by what its test has asked: ids where there are some, else values."""
+    known = Ledger()
+    known.learned_from = ledger.learned_from
+    if arrays.ids.any():
+        know_ids(run, known)
+        known.named = arrays.ids
+    try:
+        return len(known.fresh(arrays.digests)) == len(arrays.digests)
+    except UsedRows:
+        return False

@@ -14,7 +14,8 @@ from safegain.runs.proof_file import read_proofs
 
 def write_ledger(folder: Path, ledger: Ledger) -> None:
     with written(folder / LEDGER) as beside:
-        beside.write_bytes(save({"tested": ledger.tested, "outcomes": np.array(ledger.outcomes, dtype=bool)}))
+        outcomes = np.array(ledger.outcomes, dtype=bool)
+        beside.write_bytes(save({"tested": ledger.tested, "tested_ids": ledger.tested_ids, "outcomes": outcomes}))
 
 
 def read_ledger(folder: Path, learned_from: np.ndarray) -> Ledger:
@@ -25,13 +26,15 @@ def read_ledger(folder: Path, learned_from: np.ndarray) -> Ledger:
     try:
         found = load_file(folder / LEDGER)
         tested, outcomes = found["tested"], found["outcomes"]
+        ids = found.get("tested_ids", np.zeros_like(tested))
     except (OSError, SafetensorError, KeyError) as error:
         raise RunError(f"{folder / LEDGER}: cannot be read ({error}), so that nobody knows what was tested") from None
-    if tested.dtype != np.uint64 or tested.shape[1:] != (2,) or outcomes.dtype != bool or outcomes.ndim != 1:
+    digested = tested.dtype == ids.dtype == np.uint64 and tested.shape[1:] == (2,) and ids.shape == tested.shape
+    if not digested or outcomes.dtype != bool or outcomes.ndim != 1:
         raise RunError(f"{folder / LEDGER}: is damaged (its arrays have other shapes or types); fit again")
     ledger = Ledger().after(learned_from)
-    ledger.tested, ledger.outcomes = tested, outcomes.tolist()
+    ledger.tested, ledger.tested_ids, ledger.outcomes = tested, ids, outcomes.tolist()
     for proof in read_proofs(folder):
         if proof.facts.test == len(ledger.outcomes):
-            ledger.write(proof.digests, certified=False)
+            ledger.write(proof.arrays.digests, certified=False, ids=proof.arrays.ids)
     return ledger

@@ -27,6 +27,7 @@ class ProofArrays:
     """m rows of the pool, of which q differ."""
 
     digests: np.ndarray  # (m, 2) uint64
+    ids: np.ndarray  # (m, 2) uint64, of their names; zeros without any
     numbers: np.ndarray  # (m,) of rows in the file
     groups: np.ndarray  # (m,) numbers of the groups; all 0 without any
     order: np.ndarray  # (q,) places among the m, in the order in which they are labelled
@@ -40,7 +41,8 @@ class ProofArrays:
         whole = (self.numbers, self.groups, self.order, self.new, self.old)
         if any(each.dtype != np.int64 or each.ndim != 1 for each in whole):
             return "arrays of numbers have other types or shapes"
-        if self.digests.dtype != np.uint64 or self.digests.shape != (m, 2) or self.rows.ndim != 2:
+        digested = all(each.dtype == np.uint64 and each.shape == (m, 2) for each in (self.digests, self.ids))
+        if not digested or self.rows.ndim != 2:
             return "digests or rows have other types or shapes"
         if {len(self.numbers), len(self.groups)} != {m} or {len(self.rows), len(self.new), len(self.old)} != {q}:
             return "arrays have other lengths"
@@ -66,10 +68,6 @@ class ProofFile:
         if bad := arrays.misfit():
             raise damaged(path, bad)
         return arrays
-
-    @property
-    def digests(self) -> np.ndarray:
-        return self.arrays.digests
 
     @cached_property
     def shown(self) -> pd.DataFrame:
