@@ -54,6 +54,30 @@ def test_a_mixture_on_corrected_labels_beats_the_reference_on_noisy_digits():
     assert sorted(weights) == pytest.approx(sorted(model.model_.weights))
 
 
+def test_a_copy_of_a_row_that_judges_teaches_nobody(monkeypatch):
+    X, noisy, _, trusted = digits(900, 10, 0.5)
+    kept = np.flatnonzero(trusted)
+    X, noisy, trusted = (np.concatenate([part, part[kept]]) for part in (X, noisy, trusted))
+    trusted[900:] = False  # copies of trusted rows, with the right label, among the weak ones
+    spy, n_trained = Spy(alpha=1e-4), []
+    trainings = road._Road._trained
+    monkeypatch.setattr(
+        road._Road,
+        "_trained",
+        lambda self, entry, fold, *rest: n_trained.append(fold) or trainings(self, entry, fold, *rest),
+    )
+    model = PGSClassifier(spy, random_state=0).fit(X, noisy, trusted=trusted)
+    judged = {row.tobytes() for row in X[model.held_out_]}
+    assert sum(row.tobytes() in judged for row in X[900:]) == len(judged)
+    in_contest = [fold for fold in n_trained if fold.judged.any()]
+    assert in_contest
+    order = np.concatenate([np.flatnonzero(~trusted), np.flatnonzero(trusted & ~model.held_out_)])
+    for fold in in_contest:
+        taught = X[order][(fold.weak | fold.trusted)[: len(order)].numpy()]
+        assert len(taught) > 500
+        assert not any(row.tobytes() in judged for row in taught)
+
+
 def test_the_same_again_from_the_same_seed():
     first, X, *_ = fitted()
     second, *_ = fitted()

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from safegain.search.arrangement import Arrangement
-from safegain.search.folds import FEW, LEAST, PARTS, folds_of, last_fold
+from safegain.search.folds import FEW, LEAST, PARTS, apart, folds_of, last_fold
 
 
 def arrangement(n_weak, n_search, n_held, n_others=0):
@@ -93,3 +93,22 @@ def test_a_fifth_of_the_weak_rows_with_a_label_judges_and_does_not_train(n):
 def test_few_weak_rows_all_train():
     rows = arrangement(60, 20, 20)
     assert not any(fold.witnesses.any() for fold in folds_of(rows, y_of(rows), random()))
+
+
+def test_rows_like_one_that_judges_do_not_train():
+    rows = arrangement(400, 100, 100)
+    (fold,) = folds_of(rows, y_of(rows), random())
+    assert fold.witnesses.sum() == 80
+    alike = torch.arange(len(rows))
+    judged, witness = fold.judged.nonzero()[0], fold.witnesses.nonzero()[0]
+    weak, others, trusted = fold.weak.nonzero()[:2, 0], fold.weak.nonzero()[2:5, 0], fold.trusted.nonzero()[0]
+    alike[weak[0]] = alike[trusted] = judged  # both are like a row that judges
+    alike[weak[1]] = witness
+    alike[others] = others[0]  # these are like each other
+    found = apart(fold, alike)
+    assert (fold.weak & ~found.weak).nonzero()[:, 0].tolist() == weak.tolist()
+    assert (fold.trusted & ~found.trusted).nonzero()[:, 0].tolist() == trusted.tolist()
+    assert torch.equal(found.judged, fold.judged)
+    assert torch.equal(found.witnesses, fold.witnesses)
+    assert apart(fold, None) is fold
+    assert apart(fold, torch.arange(len(rows)) % 5) is fold  # there are five different rows

@@ -30,7 +30,7 @@ from safegain.search.arrangement import numbers, numbers_of_any
 from safegain.search.candidates import affordable, candidates, that_scale
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.entry import ByFold, Entry, by_kind, for_each
-from safegain.search.folds import FEW, Fold, folds_of, last_fold
+from safegain.search.folds import FEW, Fold, apart, folds_of, last_fold
 from safegain.search.judges import contest_judges
 from safegain.search.mixing import Mix
 from safegain.search.outcome import Comparison, Outcome
@@ -51,6 +51,7 @@ class _Road:
         self.task, self.problem, self.material = task, task.problem, task.material
         random, rows = self.problem.random, self.material.rows
         self.folds = [] if task.obstacle else folds_of(rows, self.material.y, random)
+        self.folds = [apart(fold, self.material.alike) for fold in self.folds]
         self.judged = numbers_of_any([fold.judged for fold in self.folds])
         self.witnesses = numbers_of_any([fold.witnesses for fold in self.folds])
         self.weight = task.weight(self.judged)

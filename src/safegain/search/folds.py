@@ -11,6 +11,7 @@ from safegain.search.arrangement import Arrangement, numbers
 LEAST = 8  # trusted rows of a random sample, to learn from some and compare on others
 FEW = 150  # below it, each part of them judges in turn
 PARTS = 3
+MOST_COPIES = 0.5  # of the rows that train
 WITNESSES, MOST_WITNESSES, LEAST_WITNESSES = 0.2, 2000, 20  # of the weak rows with a label
 
 
@@ -39,6 +40,21 @@ def folds_of(rows: Arrangement, y: Tensor, random: np.random.RandomState) -> lis
         Fold(weak, others | (sample & (part != number)), sample & (part == number), witnesses & (heard_in == number))
         for number in range(PARTS)
     ]
+
+
+def apart(fold: Fold, alike: Tensor | None) -> Fold:
+    """The fold without rows to train on that are like one that judges: a model that memorises would know its label.
+
+    `alike` numbers rows, the same for rows that are alike; None: no two are. Where rows are so few different ones that
+    this takes more than half of them, those to come are like known ones too, and all stay.
+    """
+    if alike is None:
+        return fold
+    trains, judges = fold.weak | fold.trusted, fold.judged | fold.witnesses
+    copies = torch.isin(alike, alike[judges])
+    if (copies & trains).sum() > MOST_COPIES * trains.sum():
+        return fold
+    return Fold(fold.weak & ~copies, fold.trusted & ~copies, fold.judged, fold.witnesses)
 
 
 def last_fold(rows: Arrangement) -> Fold:

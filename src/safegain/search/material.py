@@ -1,6 +1,7 @@
 """All rows of a fit in one order, and what a candidate may train on of them."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 
 from safegain.data.any_rows import AnyRows
+from safegain.data.digest import clusters, digests
 from safegain.data.inputs import Rows, join_rows
 from safegain.data.labels import ClassLabels, one_hot
 from safegain.data.parts import Parts
@@ -55,6 +57,12 @@ class Material:
             labels = y[weak].numpy()
             shown = numeric_rows(X.taken(), learner, weak, labels if parts.classes is None else parts.classes[labels])
         return cls(X, shown, y, rows, parts.classes, weight, given)
+
+    @cached_property
+    def alike(self) -> Tensor | None:
+        """Numbers of the rows, the same for rows that are alike; None: no two are  # (n,)"""
+        cluster = clusters(digests(self.X))
+        return None if cluster.max() + 1 == len(cluster) else torch.from_numpy(cluster)
 
     @property
     def k(self) -> int:
