@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from safegain.data.checked_labels import checked_labels
+from safegain.data.digest import digests
 from safegain.data.labels import classification_labels, regression_labels
+from safegain.data.ranks import ALONE
 from safegain.data.splits import (
     ENOUGH,
     Said,
@@ -17,8 +19,10 @@ from safegain.data.splits import (
     check_weight,
     hold_out,
     rank_rows,
+    unlike_others,
 )
 from safegain.estimators.parameters import unchanged_on_failure
+from tests.thread_ranks import in_threads
 
 
 def test_held_out_rows_are_stratified_and_leave_every_class_one():
@@ -33,6 +37,46 @@ def test_held_out_rows_are_stratified_and_leave_every_class_one():
     assert len(rank_rows([classes], 61, 0.3, random)) == 0  # 18 rows would not be enough
     assert len(rank_rows([], 100, 0.3, random)) == 30 >= ENOUGH
     assert len(rank_rows([], 100, 0.0, random)) == 0
+
+
+def copies(n_copied):
+    """100 rows of which the first 50 are held out; rows 50, 51, ... repeat the first ones."""
+    rows = np.arange(100)
+    X = np.where((rows >= 50) & (rows < 50 + n_copied), rows - 50, rows)[:, None] + 1.0
+    return digests(X), rows < 50
+
+
+def test_a_held_out_row_that_another_repeats_goes_back():
+    D, held = copies(20)
+    nothing = np.zeros(100, bool)
+    assert np.flatnonzero(unlike_others(held, nothing, D, ALONE)).tolist() == list(range(20, 50))
+    set_aside = np.isin(np.arange(100), [50, 51])  # nothing learns from these
+    assert np.flatnonzero(unlike_others(held, set_aside, D, ALONE)).tolist() == [0, 1, *range(20, 50)]
+    assert held.sum() == 50  # the argument is as it was
+
+    def work(ranks):
+        mine = np.arange(100) % 2 == ranks.rank  # a row and its copy on the same rank, or with an odd shift apart
+        return np.flatnonzero(mine)[unlike_others(held[mine], nothing[mine], D[mine], ranks)]
+
+    found = in_threads(2, work)
+    assert sorted(np.concatenate(found)) == list(range(20, 50))
+    shifted = digests(np.where(np.arange(100) == 51, 0, np.arange(100))[:, None] + 1.0)  # row 0's copy is on rank 1
+
+    def other(ranks):
+        mine = np.arange(100) % 2 == ranks.rank
+        return np.flatnonzero(mine)[unlike_others(held[mine], nothing[mine], shifted[mine], ranks)]
+
+    assert sorted(np.concatenate(in_threads(2, other))) == list(range(1, 50))
+
+
+def test_where_most_rows_repeat_others_all_stay_held_out():
+    nothing = np.zeros(100, bool)
+    for n_copied, left in ((25, 25), (26, 50)):
+        D, held = copies(n_copied)
+        assert unlike_others(held, nothing, D, ALONE).sum() == left
+    D, held = copies(1)
+    few = held & (np.arange(100) < ENOUGH)  # one less would be too few to tell
+    assert unlike_others(few, nothing, D, ALONE).sum() == ENOUGH
 
 
 LABELS = classification_labels(np.array(["a", "b", "a", None, "b"], dtype=object))

@@ -53,6 +53,17 @@ def test_only_rows_without_a_label_are_free_where_some_have_none():
     np.testing.assert_array_equal(point.w, given >= 0)  # labels as given count in full
 
 
+def test_rows_that_compare_iterates_have_no_copy_that_is_learned_from():
+    X, noisy, true, trusted = digits(300, k=3)
+    copied = np.flatnonzero(trusted)[::3]
+    X, noisy = np.concatenate([X, X[copied]]), np.concatenate([noisy, true[copied]])
+    trusted = np.concatenate([trusted, np.zeros(len(copied), bool)])
+    model = PGSClassifier("linear", search=Free(n_outer=1, held_out=0.5), random_state=0).fit(X, noisy, trusted=trusted)
+    held = {row.tobytes() for row in X[model.held_out_]}
+    assert len(held) >= 20
+    assert not any(row.tobytes() in held for row in X[~model.held_out_])
+
+
 def test_labels_move_no_further_than_their_budget():
     X, y, _, _ = made_up(n=60, n_trusted=40)
     X, y, trusted = X[:100], 7 * y[:100], np.arange(100) >= 60

@@ -12,7 +12,7 @@ from torch import Tensor
 from safegain.data.inputs import Rows, some_rows, taken_rows
 from safegain.data.labels import Labels
 from safegain.data.ranks import ALONE, Ranks
-from safegain.data.splits import Said, check_trained_on, drawn_from, everywhere, rank_rows, trusted_rows
+from safegain.data.splits import Said, check_trained_on, drawn_from, everywhere, rank_rows, trusted_rows, unlike_others
 
 UNLIKELY = 1e-3  # to be drawn by chance
 MOST_MISSED = 0.2  # of the weak rows; a hundred rows drawn at random from 26 classes miss about 0.02
@@ -26,6 +26,7 @@ class Part:
     given: Tensor | None = None  # (n,) of trusted rows: like y, before they were checked; None: not known
     sample: Tensor | None = None  # (n,) bool, of trusted rows: those of a random sample; None: all
     weight: Tensor | None = None  # (n,) of the user's; None: all count the same
+    digests: np.ndarray | None = None  # (n, 2) of the rows: digest.py; None: not known
 
     def __len__(self) -> int:
         return len(self.y)
@@ -49,6 +50,7 @@ class Part:
             some(self.groups),
             some(self.given),
             weight=some(self.weight),
+            digests=None if self.digests is None else self.digests[kept.numpy()],
         )
 
 
@@ -117,6 +119,7 @@ def parted(
     *,
     groups: np.ndarray | None = None,
     weight: np.ndarray | None = None,
+    digests: np.ndarray | None = None,
     feature_names: np.ndarray | None = None,
     streamed: bool = False,
 ) -> Parts:
@@ -135,7 +138,8 @@ def parted(
         y = torch.from_numpy(everywhere(labels.numbers, mask, ranks))
         sample = tensor(masks.sample)
         sample = None if sample is None or sample.all() else sample
-        return Part(everywhere(rows, mask, ranks), y, own, tensor(before), sample, tensor(weight))
+        D = None if digests is None else everywhere(digests, mask, ranks)
+        return Part(everywhere(rows, mask, ranks), y, own, tensor(before), sample, tensor(weight), D)
 
     weak = ~masks.trusted
     return Parts(
@@ -143,6 +147,7 @@ def parted(
             some_rows(rows, weak, streamed=streamed),
             torch.from_numpy(labels.numbers[weak]),
             weight=None if weight is None else torch.from_numpy(weight[weak]),
+            digests=None if digests is None else digests[weak],
         ),
         search=trusted(search),
         held_out=trusted(held) if ranks.count(held.sum()) else None,
@@ -198,6 +203,7 @@ def drawn_masks(
     fraction: float,
     aside: Callable[..., Aside] | None,  # draws the rows of a certificate
     random: np.random.RandomState,
+    digests: np.ndarray | None = None,  # (n, 2) of the rows; None: no two are alike
 ) -> Masks:
     """Of a random sample of trusted rows, those that `aside` draws for a certificate, and a share of the others.
 
@@ -211,7 +217,10 @@ def drawn_masks(
         masks = replace(masks, set_aside=kept.rows, tested=kept.tested)
     check_trained_on(labels, trusted)
     left = masks.of_sample & ~masks.set_aside
-    masks = replace(masks, held_out=drawn_from(left, labels, said.groups, held_out, random, draw=rank_rows))
+    held = drawn_from(left, labels, said.groups, held_out, random, draw=rank_rows)
+    if digests is not None:
+        held = unlike_others(held, masks.set_aside, digests, labels.ranks)
+    masks = replace(masks, held_out=held)
     if said.weight is not None:
         for rows, what in ((labels.labelled & ~trusted, "weak rows"), (masks.search, "trusted rows to learn from")):
             if not said.weight[rows].any():

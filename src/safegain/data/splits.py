@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from safegain.data.digest import among
 from safegain.data.inputs import Rows, join_rows, taken_rows
 from safegain.data.labels import Labels
 from safegain.data.ranks import Ranks
@@ -73,6 +74,21 @@ def drawn_from(
     mask = np.zeros_like(rows)
     mask[numbers[drawn[(drawn >= 0) & (drawn < len(numbers))]]] = True
     return mask
+
+
+def unlike_others(held: np.ndarray, set_aside: np.ndarray, digests: np.ndarray, ranks: Ranks) -> np.ndarray:
+    """The held-out rows that no row is like that is learned from: a model that memorises would know their labels.
+
+    All of them, where that leaves less than half, or too few: rows to come are like known ones too, then.
+    """
+    D = everywhere(digests, held, ranks)
+    known = np.any(ranks.gather(among(D, digests[~held & ~set_aside])), axis=0)
+    if 2 * (n := int((~known).sum())) < len(D) or n < ENOUGH:
+        return held
+    first = sum(ranks.gather(int(held.sum()))[: ranks.rank])
+    kept = held.copy()
+    kept[held] = ~known[first : first + int(held.sum())]
+    return kept
 
 
 def everywhere(rows: Rows, mask: np.ndarray, ranks: Ranks) -> Rows:

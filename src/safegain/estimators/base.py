@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safegain.data.checked_labels import checked_labels
 from safegain.data.checkpoint import Checkpoint, opened_checkpoint
+from safegain.data.digest import digests
 from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
 from safegain.data.parts import Masks, drawn_masks, parted
@@ -106,11 +107,13 @@ class PGS(Parameters, Certified, ABC):
             opened = partial(opened_checkpoint, self.checkpoint, name_run, random, ranks)
             with nullcontext() if self.checkpoint is None else opened() as kept:
                 random = random if kept is None else kept.random_state
-                aside = None
+                found, aside = digests(rows), None
                 if self.certificate is not None:
-                    aside = rows_for_certificate(self.certificate, rows, said, ledger)
-                masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random)
-                self._learn(learner, rows, labels, masks, said, random, kept, ledger)
+                    aside = rows_for_certificate(self.certificate, found, said, ledger)
+                # A contest trains once more, so it leaves copies of the rows that judge to that last training.
+                compared = None if search.contests else found
+                masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random, compared)
+                self._learn(learner, rows, found, labels, masks, said, random, kept, ledger)
                 if kept is not None:
                     kept.remove()
         return self
@@ -119,6 +122,7 @@ class PGS(Parameters, Certified, ABC):
         self,
         learner: Learner,
         rows: Rows,
+        found: np.ndarray,  # (n, 2) their digests
         labels: Labels,
         masks: Masks,
         said: Said,
@@ -134,6 +138,7 @@ class PGS(Parameters, Certified, ABC):
             search.masks(masks),
             groups=said.groups,
             weight=said.weight,
+            digests=found,
             feature_names=getattr(self, "feature_names_in_", None),
             streamed=search.streams(learner, len(labels)),
         )
@@ -141,9 +146,7 @@ class PGS(Parameters, Certified, ABC):
             shown = bool(self.verbose) and ranks.rank == 0
             watch = stack.enter_context(ProgressBar()).watch if shown else None
             outcome = search.run(Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch))
-        from safegain.data.digest import digests
-
-        found, certificate, ledger = digests(rows), None, None
+        certificate, ledger = None, None
         if self.certificate is not None or earlier is not None:
             ledger = ledger_of_fit(found, masks.set_aside, earlier)
         if self.certificate is not None and ledger is not None:
@@ -160,7 +163,7 @@ class PGS(Parameters, Certified, ABC):
         labels: Labels,
         masks: Masks,
         search: Search,
-        digests: np.ndarray,
+        found: np.ndarray,
         ledger: "Ledger | None",
     ) -> Record:
         storage, seen = search.storage, search.masks(masks)
@@ -182,7 +185,7 @@ class PGS(Parameters, Certified, ABC):
             reference=outcome.reference_name,
             safeness=outcome.safeness,
             certificate=certificate,
-            digests=digests,
+            digests=found,
             ledger=ledger,
             comparison=_comparison_table(outcome.comparison, labels, seen),
             history=outcome.history,

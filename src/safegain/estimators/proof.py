@@ -26,19 +26,18 @@ if TYPE_CHECKING:
 
 
 def rows_for_certificate(
-    certificate: "float | Claims", rows: Rows, said: Said, earlier: "Ledger | None"
+    certificate: "float | Claims", digests: np.ndarray, said: Said, earlier: "Ledger | None"
 ) -> Callable[..., Aside]:
     """What draws the rows to set aside, once it is clear that there may be some."""
     from safegain.certificates.ledger import Ledger
     from safegain.certificates.setting_aside import drawn_aside
-    from safegain.data.digest import digests
 
     if said.trusted is None:
         raise ValueError(
             "certificate: needs rows whose labels you trust, and none are named; noisy labels that stand in for them "
             "prove nothing. Give trusted or right, or leave certificate out"
         )
-    return partial(drawn_aside, claims_of(certificate), digests(rows), earlier or Ledger())
+    return partial(drawn_aside, claims_of(certificate), digests, earlier or Ledger())
 
 
 def ledger_of_fit(digests: np.ndarray, set_aside: np.ndarray, earlier: "Ledger | None") -> "Ledger":

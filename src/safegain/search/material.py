@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from safegain.data.any_rows import AnyRows
-from safegain.data.digest import clusters, digests
+from safegain.data.digest import clusters
 from safegain.data.inputs import Rows, join_rows
 from safegain.data.labels import ClassLabels, one_hot
 from safegain.data.parts import Parts
@@ -32,6 +32,7 @@ class Material:
     classes: np.ndarray | None  # None: numbers
     weight: np.ndarray | None  # (n,) of the user's
     given: Tensor | None  # (n,) labels of trusted rows before they were checked; None: not known
+    digests: np.ndarray | None = None  # (n, 2) of the rows; None: not known
 
     @classmethod
     def of(cls, parts: Parts, learner: Learner) -> "Material":
@@ -44,9 +45,12 @@ class Material:
         if parts.search.given is not None:
             unknown = torch.full_like(parts.weak.y, -1 if parts.classes is not None else torch.nan)
             given = torch.cat([unknown, *(part.given for part in parts.trusted if part.given is not None)])
+        found = [part.digests for part in (parts.weak, *parts.trusted) if part.digests is not None]
+        D = np.concatenate(found) if found else None
         order = None
         if isinstance(X, AnyRows):
             order = np.argsort(X.numbers)
+            D = None if D is None else D[order]
             X, y, weight = X[order], y[order], None if weight is None else weight[order]
             given = None if given is None else given[order]
         rows = Arrangement.of(parts, None if order is None else torch.from_numpy(order))
@@ -56,12 +60,14 @@ class Material:
             weak = numbers(rows.labelled & rows.weak).numpy()
             labels = y[weak].numpy()
             shown = numeric_rows(X.taken(), learner, weak, labels if parts.classes is None else parts.classes[labels])
-        return cls(X, shown, y, rows, parts.classes, weight, given)
+        return cls(X, shown, y, rows, parts.classes, weight, given, D)
 
     @cached_property
     def alike(self) -> Tensor | None:
-        """Numbers of the rows, the same for rows that are alike; None: no two are  # (n,)"""
-        cluster = clusters(digests(self.X))
+        """Numbers of the rows, the same for rows that are alike; None: no two are known to be  # (n,)"""
+        if self.digests is None:
+            return None
+        cluster = clusters(self.digests)
         return None if cluster.max() + 1 == len(cluster) else torch.from_numpy(cluster)
 
     @property
