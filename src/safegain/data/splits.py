@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from safegain.data.digest import among
 from safegain.data.inputs import Rows, join_rows, taken_rows
 from safegain.data.labels import Labels
 from safegain.data.ranks import Ranks
@@ -81,6 +80,8 @@ def unlike_others(held: np.ndarray, set_aside: np.ndarray, digests: np.ndarray, 
 
     All of them, where that leaves less than half, or too few: rows to come are like known ones too, then.
     """
+    from safegain.data.digest import among  # an import of safegain has no use for it
+
     D = everywhere(digests, held, ranks)
     known = np.any(ranks.gather(among(D, digests[~held & ~set_aside])), axis=0)
     if 2 * (n := int((~known).sum())) < len(D) or n < ENOUGH:

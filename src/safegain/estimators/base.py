@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from safegain.data.checked_labels import checked_labels
 from safegain.data.checkpoint import Checkpoint, opened_checkpoint
-from safegain.data.digest import digests
 from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
 from safegain.data.parts import Masks, drawn_masks, parted
@@ -84,6 +83,8 @@ class PGS(Parameters, Certified, ABC):
             The `ledger_` of an earlier fit on these rows: what was tested there is not set aside again, and all tests
             share one level.
         """
+        from safegain.data.digest import digests  # an import of safegain has no use for it
+
         with unchanged_on_failure(self):
             self._validate_params()
             ranks = current_ranks()
