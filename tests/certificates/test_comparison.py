@@ -198,3 +198,10 @@ def test_the_examples_of_the_docs_run(capsys):
     said = capsys.readouterr().out
     for sentence in re.findall(r"^    ((?:Not c|C)ertified .*)$", text, flags=re.MULTILINE):
         assert sentence in said
+
+
+def test_no_p_is_said_to_be_zero():
+    loss = np.zeros(2000)
+    entry = certify_losses(loss, loss + 1, ZERO_ONE)
+    assert entry.p_value == 0  # 2^-2000 is no float
+    assert "2,000 rows won, 0 lost, p < 1e-300" in Certificate((entry,)).sentence

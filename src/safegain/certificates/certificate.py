@@ -12,6 +12,7 @@ from safegain.certificates.power import fewest_rows, required_trusted
 
 SIGN_TEST = "sign test"
 ON_DISAGREEMENTS = "betting on differing rows"
+SMALLEST_P = 1e-300
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,12 @@ def _measure(entry: Entry) -> str:
 
 
 def _evidence(entry: Entry) -> str:
-    return f"{entry.won:,} rows won, {entry.lost:,} lost, p = {entry.p_value:.2g}"
+    return f"{entry.won:,} rows won, {entry.lost:,} lost, {p_words(entry.p_value)}"
+
+
+def p_words(p: float) -> str:
+    """No p is zero: it is too small for a float then."""
+    return f"p = {p:.2g}" if p >= SMALLEST_P else f"p < {SMALLEST_P:g}"
 
 
 def _why_not(entry: Entry) -> str:

@@ -16,6 +16,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
 from safegain.certificates.bounded_losses import BoundedLoss, bounded_loss
+from safegain.certificates.certificate import p_words
 from safegain.certificates.power import check_share
 from safegain.data.labels import as_array
 
@@ -41,7 +42,7 @@ class TrainingComparison:
             f"A comparison, not a certificate: on {self.n} rows, each judged by models that had not seen it, the "
             f"{measure} of models trained the new way is {sign} by {abs(self.gain):.3g} ({self.won} rows won, "
             f"{self.lost} lost). If training is stable and rows are many, the gain is above {self.lower_bound:.3g} "
-            f"with confidence {1 - self.level:g} (p = {self.p_value:.2g})."
+            f"with confidence {1 - self.level:g} ({p_words(self.p_value)})."
         )
 
 
