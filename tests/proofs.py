@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from safegain.certificates.ledger import Ledger, order_seed
+from safegain.certificates.ledger import Ledger, in_drawn_order
 from safegain.data.digest import digests
 from safegain.runs.certificate_facts import Proof
 from safegain.runs.ledger_file import write_ledger
@@ -19,13 +19,13 @@ def make_proof(folder: Path, *, rows: int = 400, differing: int = 60, number: in
     random = np.random.default_rng(number)
     X = random.normal(size=(rows, 3))
     D = digests(X)
-    order = np.random.default_rng(order_seed(D)).permutation(np.sort(random.choice(rows, differing, replace=False)))
+    order = in_drawn_order(D, np.sort(random.choice(rows, differing, replace=False)))
     new = random.integers(len(CLASSES), size=differing)
     old = (new + random.integers(1, len(CLASSES), size=differing)) % len(CLASSES)
     arrays = ProofArrays(
         digests=D,
         ids=np.zeros_like(D),
-        numbers=np.arange(rows),
+        once=np.ones(rows, bool),
         groups=(np.arange(rows) % 2 if groups else np.zeros(rows)).astype(np.int64),
         order=order,
         rows=X[order],

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+import torch
 
 from safegain.certificates.answers import kind_of, said_of
 from safegain.certificates.bounded_losses import BoundedLoss
@@ -50,11 +51,34 @@ def test_rows_of_any_kind_are_asked_again(rows):
             return found
 
     np.testing.assert_array_equal(said_of(Model(), rows, "predict", "new"), ROWS[: len(rows)])
-    assert asked == ([40, 32, 1] if len(rows) > 1 else [1])
+    assert asked == ([40, 40, 20, 20, 1, 1, 1, 1] if len(rows) > 1 else [1])
 
 
-def test_sparse_rows_are_asked_again():
-    X = scipy.sparse.random_array((50, 4), density=0.5, rng=np.random.default_rng(0), format="csr")
+@pytest.mark.parametrize("n", [24, 4000])
+def test_a_coin_of_the_batch_is_found_though_it_changes_few_rows(n):
+    """One row in 25, and another answer in another company: a model that is as good in the mean, and proves nothing."""
+    rows, moved = np.arange(n), np.arange(n) % 25 == 3
+
+    class Coin:
+        classes_ = np.array([0, 1])
+
+        def predict(self, X):
+            coin = np.asarray(X).sum() // 7 % 2
+            return np.where(moved[X], coin, np.asarray(X) % 2)
+
+    with pytest.raises(ValueError, match="new: what it says of a row depends on the other rows"):
+        said_of(Coin(), rows, "predict", "new")
+
+
+def test_tensors_and_columns_of_answers_are_taken():
+    X = torch.arange(60.0)[:, None]
+    model = type("Column", (), {"predict": lambda self, rows: np.asarray(rows) > 5})()
+    assert said_of(model, X, "predict", "new").shape == (60,)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_sparse_rows_are_asked_again(form):
+    X = scipy.sparse.random_array((50, 4), density=0.5, rng=np.random.default_rng(0), format=form)
     model = type("Sums", (), {"predict": lambda self, rows: np.asarray(rows.sum(axis=1)) > 1})()
     assert said_of(model, X, "predict", "new").shape == (50,)
 
@@ -69,6 +93,46 @@ def test_labels_of_another_kind_are_refused():
     sure = np.eye(2)[y]
     with pytest.raises(ValueError, match="y: holds numbers, and the new model says text"):
         certify(Says(y, sure, classes=("0", "1")), Says(y, sure), ROWS, y, Claims(measures="brier"))
+
+
+@pytest.mark.parametrize(
+    ("y", "called"),
+    [
+        (ROWS % 2, 2 * (ROWS % 2) - 1),
+        (ROWS % 2 == 1, ROWS % 2 + 1),
+        (np.where(ROWS % 2, 0.1, 0.2), np.where(ROWS % 2, 0.1, 0.2).astype(np.float32)),
+        (np.where(ROWS % 2, "a", "b"), np.where(ROWS % 2, " a", " b")),
+    ],
+    ids=["sign", "bool", "float32", "space"],
+)
+def test_a_model_that_calls_the_classes_otherwise_is_refused(y, called):
+    """It is perfect, and would lose every row."""
+    half = np.where(ROWS % 3, y, y[0])
+    with pytest.raises(
+        ValueError, match=r"y: the old model says .*, which is no class of these labels nor of the other"
+    ):
+        certify(Says(half, classes=np.unique(y)), Says(called, classes=np.unique(called)), ROWS, y)
+
+
+def test_a_new_class_is_a_mistake_where_it_is_rare():
+    y = ROWS % 2
+    rare = np.where(ROWS == 7, 2, y)
+    found = certify(Says(y, classes=(0, 1)), Says(rare, classes=(0, 1, 2)), ROWS, y)
+    assert (found.entries[0].won, found.entries[0].lost) == (1, 0)
+
+
+def test_bytes_are_no_text():
+    y = np.array(["a", "b"])[ROWS % 2]
+    with pytest.raises(ValueError, match="y: holds text, and the old model says bytes"):
+        certify(Says(y, classes=("a", "b")), Says(y.astype("S"), classes=np.array(["a", "b"], "S")), ROWS, y)
+
+
+def test_minus_one_is_a_missing_label_unless_it_is_a_class():
+    y = np.where(ROWS < 5, -1, ROWS % 2)
+    with pytest.raises(ValueError, match="y: 40 labels, 5 of them missing; every row needs one"):
+        certify(Says(ROWS % 2), Says(ROWS % 2), ROWS, y)
+    signs = 2 * (ROWS % 2) - 1
+    assert certify(Says(signs, classes=(-1, 1)), Says(-signs, classes=(-1, 1)), ROWS, signs).certified
 
 
 def test_kinds_of_labels():

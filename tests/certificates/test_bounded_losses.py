@@ -31,7 +31,7 @@ def test_measures_by_name_by_object_and_with_tolerances_of_their_own():
     assert of_cost.gain == 0
     assert found.certified  # the same cost on every row is no proof of "not higher", but is one within 0.5
     unknown = bounded_loss("log_loss", None).rows(
-        Says(y, new.P, classes=("a", "b")), np.arange(2), np.array(["a", "c"]), "new"
+        Says(y, new.P, classes=("a", "b")), np.arange(2), np.array(["a", "c"]), "new", None
     )
     assert unknown[1] == -math.log(0.01)
 

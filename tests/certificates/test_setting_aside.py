@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import Ledger
+from safegain.certificates.ledger import Ledger, Trial
 from safegain.certificates.setting_aside import drawn_aside
 from safegain.data.digest import digests
 from safegain.data.labels import classification_labels
@@ -72,8 +72,9 @@ def test_rows_that_repeat_weak_rows_or_tested_ones_are_never_set_aside():
     trusted, weak = np.flatnonzero(sample), np.flatnonzero(~sample)
     X[weak[:30]] = X[trusted[:30]]
     earlier = Ledger()
-    earlier.write(digests(X[trusted[30:50]]), certified=False)
+    earlier.write(digests(X[trusted[30:50]]), Trial(0.05, 0.04, certified=False, rows=20))
     aside = drawn(X, y, sample, earlier=earlier)
+    assert aside.repeats == 30
     assert not aside.rows[trusted[:50]].any()
     assert aside.rows.sum() == 40
     X[weak[30:77]] = X[trusted[50:97]]

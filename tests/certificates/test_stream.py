@@ -7,8 +7,9 @@ import pytest
 
 from safegain import PGSRegressor
 from safegain.certificates.anytime import log_evidence
+from safegain.certificates.bounded_losses import BoundedLoss
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import NO_ROWS, Ledger
+from safegain.certificates.ledger import NO_ROWS, Ledger, Trial
 from safegain.certificates.stream import certify_stream
 from tests.certificates.rivals import Says
 
@@ -158,13 +159,14 @@ def test_a_ledger_knows_of_the_pool_and_of_the_outcome():
     pool = np.concatenate([ROWS, ROWS[500:510]])
     stream = certify_stream(*(Says(each.said[pool % N]) for each in (new, old)), pool, ledger=ledger)
     assert ledger.outcomes == [False]
-    ledger.write(NO_ROWS, certified=False)  # another test, while this one goes on
+    ledger.write(NO_ROWS, Trial(0.05, 0.008, certified=False, rows=0))  # another test, while this one goes on
     answered(stream, y)
     assert ledger.outcomes == [True, False]
-    assert stream.certificate.pool.rows == 997
+    assert stream.certificate.pool.rows == 1010
+    assert [part.sum() for part in stream.parts.values()] == [1010, 997]
     assert stream.claims.delta == 0.04
     said = stream.certificate.sentence
-    assert "13 rows that repeat others or used ones were left out. This is test 1, at level 0.04" in said
+    assert "13 rows repeat others or used ones: each claim was tested with them and without them. This is te" in said
     with pytest.raises(ValueError, match="were tested before"):
         certify_stream(new, old, ROWS[100:], ledger=ledger)
 
@@ -195,7 +197,12 @@ def test_numbers_and_other_labels_are_refused():
     stream = certify_stream(new, old, ROWS)
     with pytest.raises(ValueError, match="label: '1' is of another kind than what the models say, which is numbers"):
         stream.answer("1")
+    for nothing in (None, np.nan, -1):
+        with pytest.raises(ValueError, match="says that there is none; if nobody can tell, say so: cannot_tell"):
+            stream.answer(nothing)
     assert stream.labels == []
+    with pytest.raises(ValueError, match="measures: where two models say the same, only the error is surely"):
+        certify_stream(new, old, ROWS, Claims(measures=BoundedLoss("error", lambda y, said: 5.0 * (y != said), 5.0)))
 
 
 def test_when_all_differing_rows_have_a_label_it_ends():

@@ -27,7 +27,9 @@ def test_a_clear_gain_is_certified_by_rows_that_nothing_has_seen():
     assert fitted.model_ is not fitted.reference_model_
     again = certify(fitted.model_, fitted.reference_model_, X[aside], true[aside], 0.04)
     assert again.entries == fitted.certificate_.entries
-    assert fitted.certificate_.remarks == ("This is test 1, at level 0.04: all tests together keep level 0.05.",)
+    assert fitted.certificate_.remarks == (
+        "This is test 1 of its ledger, at level 0.04; the tests so far keep level 0.05.",
+    )
 
     def said(fitted):
         return [model.predict_proba(X) for model in (fitted.reference_model_, fitted.model_)]
@@ -165,7 +167,7 @@ def test_fit_again_tests_no_row_twice_and_shares_the_level():
     assert second.set_aside_.sum() == 20
     assert [each.ledger_.outcomes for each in (first, second)] == [[False], [False, False]]
     assert second.certificate_.entries[0].delta == pytest.approx(0.001 * 0.8 * 0.2)
-    assert "This is test 2, at level 0.00016" in second.certificate_.sentence
+    assert "This is test 2 of its ledger, at level 0.00016" in second.certificate_.sentence
 
 
 def test_certificate_is_a_parameter_and_certify_a_method():
@@ -185,4 +187,4 @@ def test_certificate_is_a_parameter_and_certify_a_method():
         assert again.get_params()["certificate"] == setting
         assert again.certificate_ == model.certificate_
         assert again.ledger_.outcomes == model.ledger_.outcomes
-    assert again.certify(Z, t) == model.certify(Z, t)
+    assert again.certify(Z, t, 0.2) == model.certify(Z, t, 0.2)

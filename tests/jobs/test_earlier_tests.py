@@ -48,7 +48,7 @@ def test_rows_that_were_tested_are_not_set_aside_again_though_they_are_encoded_o
     both = first.set_aside_ & second.set_aside_
     assert not np.setdiff1d(np.flatnonzero(both), moved).size
     assert second.ledger_.outcomes == [False, False]
-    assert "This is test 2, at level 0.00016" in second.certificate_.sentence
+    assert "This is test 2 of its ledger, at level 0.00016" in second.certificate_.sentence
     third = fit(file, tmp_path / "run-3", "--after", tmp_path / "run-2")
     used = (first.set_aside_ | second.set_aside_) & third.set_aside_
     assert not np.setdiff1d(np.flatnonzero(used), moved).size

@@ -16,7 +16,7 @@ from safegain.jobs.ready import ready, with_columns
 from safegain.jobs.verifying import verify_proofs
 from safegain.runs.folder import RunError, open_run
 from safegain.runs.loading import load
-from safegain.runs.proof import latest_proof
+from safegain.runs.proof import opened_proof
 from safegain.tables import BadFile
 from tests.command import here
 from tests.quick import quick_evidence
@@ -58,7 +58,7 @@ def run(fitted, tmp_path):
 
 def label_all(run, fitted, most=10**6):
     """As somebody would who knows the labels."""
-    right, proof = pd.read_csv(fitted / "labelled.csv")["label"], latest_proof(open_run(run))
+    right, proof = pd.read_csv(fitted / "labelled.csv")["label"], opened_proof(open_run(run))
     while not proof.over and len(proof.stream.labels) < most:
         place = len(proof.stream.labels)
         proof.add(place, right[proof.file.shown["row"][place]], "tab")
@@ -80,7 +80,7 @@ def test_it_is_the_test_that_python_makes(run, fitted):
     proof = label_all(run, fitted)
     for _ in proof.stream.labels:
         stream.answer(right[stream.next_row])
-    assert proof.file.arrays.numbers[proof.file.arrays.order].tolist() == stream.order.tolist()
+    assert proof.file.arrays.order.tolist() == stream.order.tolist()
     ours, theirs = proof.certificate.entries, stream.certificate.entries
     assert [(each.won, each.lost, each.p_value) for each in ours] == [(e.won, e.lost, e.p_value) for e in theirs]
     (verified,) = verify_proofs(run)
@@ -98,13 +98,13 @@ def _table(path, columns):
 def test_the_same_pool_goes_on_and_another_is_a_new_test(run, fitted, tmp_path):
     assert begin_proof(run, fitted / "pool.csv", CLAIMS)
     label_all(run, fitted, most=2)
-    assert not begin_proof(run, fitted / "pool.csv", CLAIMS)
-    assert len(latest_proof(open_run(run)).stream.labels) == 2
+    assert begin_proof(run, fitted / "pool.csv", CLAIMS) == (1, False)
+    assert len(opened_proof(open_run(run)).stream.labels) == 2
     with pytest.raises(BadFile, match=r"pool\.csv: .* were tested before; a certificate needs fresh ones.*--allow"):
         begin_proof(run, fitted / "pool.csv", Claims(0.1))
     frame(300, 5).to_csv(tmp_path / "other.csv", index=False)  # with labels, which are not looked at
     assert begin_proof(run, tmp_path / "other.csv", CLAIMS, group="town")
-    proof = latest_proof(open_run(run))
+    proof = opened_proof(open_run(run))
     assert (proof.file.number, proof.file.facts.test, proof.file.facts.level) == (2, 1, pytest.approx(0.008))
     assert proof.file.facts.groups == ["bonn", "ulm"]
     assert "label" not in json.loads(proof.file.shown["values"][0])
@@ -115,7 +115,7 @@ def test_rows_of_the_fit_are_refused_unless_somebody_says_why(run, fitted):
     with pytest.raises(BadFile, match=r"train\.csv: .*line 2 first.* were in the fit"):
         begin_proof(run, fitted / "train.csv", CLAIMS)
     assert begin_proof(run, fitted / "train.csv", CLAIMS, allow="they are others")
-    proof = latest_proof(open_run(run))
+    proof = opened_proof(open_run(run))
     assert 'because: "they are others"' in proof.certificate.sentence
     assert verify_proofs(run)[0].problems == []
 
@@ -124,7 +124,7 @@ def test_models_that_agree_leave_nothing_to_label(run, fitted, tmp_path):
     pd.DataFrame([[3.0] * 10, [-3.0] * 10], columns=COLUMNS).to_csv(tmp_path / "few.csv", index=False)
     with pytest.raises(BadFile, match="say the same of all 2 rows"):
         begin_proof(run, tmp_path / "few.csv", CLAIMS)
-    assert latest_proof(open_run(run)) is None
+    assert opened_proof(open_run(run)) is None
     assert load(run)["model"].ledger_.outcomes == []  # nothing was spent
     with pytest.raises(RunError, match="has no test by disagreements; begin one with"):
         verify_proofs(run)

@@ -9,7 +9,7 @@ import time
 
 from safegain.review import serve
 from safegain.runs.folder import open_run
-from safegain.runs.proof import latest_proof
+from safegain.runs.proof import opened_proof
 from tests.browser import needs_browser
 from tests.processes import SERVER, forked
 from tests.proofs import make_proof, new_says, old_says
@@ -82,7 +82,7 @@ def test_two_tabs_label_each_row_once(tmp_path, open_tab):
         two.press("2", "Enter")
         given(two, 2)
         given(one, 2)  # by itself
-    proof = latest_proof(open_run(folder))
+    proof = opened_proof(open_run(folder))
     assert proof.stream.labels == ["cat", "dog"]
     proof.close()
 
@@ -143,10 +143,10 @@ def test_a_server_killed_at_random_clicks_loses_none_of_them(tmp_path, open_tab)
         tab.page.goto(proving(server.url))  # only what follows the # is new: the tab stays, and sends what it has
         given(tab, place + 1)
     server.kill()
-    unhurt = latest_proof(open_run(calm))
+    unhurt = opened_proof(open_run(calm))
     for place, wins_it in enumerate(wins):
         unhurt.add(place, unhurt.classes[(new_says if wins_it else old_says)(calm, place)], "tab")
-    hurt = latest_proof(open_run(folder))
+    hurt = opened_proof(open_run(folder))
     assert hurt.certificate == unhurt.certificate
     assert len(hurt.stream.labels) == CLICKS
     hurt.close()

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 from safetensors.numpy import save_file
 
-from safegain.certificates.ledger import Ledger, UsedRows
+from safegain.certificates.ledger import About, Ledger, Trial, UsedRows
 from safegain.data.digest import digests
 from safegain.data.rows import ArrayRows
 from safegain.runs import RunError
@@ -25,8 +25,10 @@ def test_rows_of_the_fit_are_known_again_and_others_are_not(saved):
     rounded = np.vectorize(lambda x: float(f"{x:.6g}"))(mixed)
     for given_rows in (mixed, scipy.sparse.csr_array(mixed), ArrayRows(mixed), rounded):
         with pytest.raises(UsedRows, match=r"10 of 20 rows \(row 10 first\) were in the fit"):
-            ledger.fresh(digests(given_rows))
-    assert ledger.fresh(digests(fresh)).tolist() == list(range(len(fresh)))
+            ledger.look_for(digests(given_rows), About())
+    used, twins = ledger.look_for(digests(fresh), About())
+    assert not used.any()
+    assert twins == 0
 
 
 def test_the_rows_of_the_certificate_are_used_up(saved):
@@ -41,13 +43,15 @@ def test_the_rows_of_the_certificate_are_used_up(saved):
 
 def test_what_is_written_is_read(saved, tmp_path):
     ledger = Ledger().after(saved("ridge")[0].ledger_.learned_from)
-    ledger.write(ledger.learned_from[:3], certified=True)
-    ledger.write(ledger.learned_from[3:5], certified=False)
+    ledger.show(np.arange(6.0)[:, None])
+    ledger.write(ledger.learned_from[:3], Trial(0.05, 0.04, True, 3), ledger.about_next())
+    ledger.write(ledger.learned_from[3:5], Trial(0.1, 0.08, False, 2))
     write_ledger(tmp_path, ledger)
     found = read_ledger(tmp_path, ledger.learned_from)
     same(found.tested, ledger.tested)
     same(found.learned_from, ledger.learned_from)
-    assert found.outcomes == [True, False]
+    assert found.trials == ledger.trials
+    same(found.tested_cells, digests(np.arange(6.0)[:, None]))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from safegain.runs.added_only import StoreError
 from safegain.runs.folder import RunError, certificate_path, open_run
 from safegain.runs.ledger_file import read_ledger
 from safegain.runs.lock import locked
-from safegain.runs.proof import NotNext, latest_proof
+from safegain.runs.proof import NotNext, opened_proof
 from safegain.runs.proof_file import read_proofs
 from tests.proofs import make_proof, new_says, old_says
 from tests.run_folders import CLASSES, make_run
@@ -28,7 +28,7 @@ def folder(tmp_path):
 
 @contextlib.contextmanager
 def opened(folder):
-    with contextlib.closing(latest_proof(open_run(folder))) as proof:
+    with contextlib.closing(opened_proof(open_run(folder))) as proof:
         yield proof
 
 
@@ -54,7 +54,7 @@ def test_labels_are_there_again_and_give_the_same_certificate(folder):
         arrays = proof.file.arrays
         said = [np.array(CLASSES, dtype=object)[codes] for codes in (arrays.new, arrays.old)]
         parts = {"all rows": np.ones(400, bool)}
-        alone = Disagreements(Claims(0.04), arrays.order, *said, parts, [], ("This is test 1.",), None, 0)
+        alone = Disagreements(Claims(0.04), arrays.order, *said, parts, arrays.once, [], ("This is test 1.",), None, 0)
         for each in proof.stream.labels:
             alone.cannot_tell() if each is None else alone.answer(each)
         assert alone.certificate == proof.certificate

@@ -33,7 +33,7 @@ def test_proofs_are_read_oldest_first(folder):
     ("name", "change"),
     {
         "digests": lambda a: a.astype(np.int64),
-        "numbers": lambda a: a[:-1],
+        "once": lambda a: a[:-1],
         "groups": lambda a: a.astype(float),
         "order": lambda a: np.r_[a[1:], a[1]],
         "rows": lambda a: a[:, 0],

@@ -7,31 +7,63 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse
+import torch
 from sklearn.utils import _safe_indexing
 
 from safegain.data.any_rows import AnyRows
 from safegain.data.rows import RowSource, as_source
 
-CHECKED_ROWS = 32
+CHECKED_ROWS, CHECKED_ALONE = 256, 4
+MOST_UNKNOWN = 0.1  # of the rows: classes that a model alone has heard of
 SLACK = 1e-4  # of a probability, or of a number's size: batches of other sizes are summed in another order
 
 
 def said_of(model: Any, X: Any, method: str, which: str) -> np.ndarray:
     """What the model says of the rows, once it is clear that a row's company makes no difference."""
-    said = np.asarray(getattr(model, method)(X))
+
+    def ask(rows: Any) -> np.ndarray:
+        found = np.asarray(getattr(model, method)(rows))
+        return found.ravel() if method == "predict" else found
+
+    said = ask(X)
     if method == "predict_proba":
         _refuse_other_than_distributions(said, which)
-    n = len(said)
-    if n > 1:
-        some = np.unique(np.linspace(0, n - 1, CHECKED_ROWS).astype(int))[::-1]
-        again = np.asarray(getattr(model, method)(taken(X, some)))
-        alone = np.asarray(getattr(model, method)(taken(X, some[:1])))
-        if not (_alike(again, said[some]) and _alike(alone, said[some[:1]])):
+    if (n := len(said)) > 1:
+        some = np.unique(np.linspace(n - 1, 0, CHECKED_ROWS).astype(int))[::-1]
+        spread = some[:: -(-len(some) // CHECKED_ALONE)]
+        for company in (some, some[::2], some[1::2], *spread[:, None]):
+            if _alike(ask(taken(X, company)), said[company]):
+                continue
             raise ValueError(
                 f"{which}: what it says of a row depends on the other rows that it is given, so that no test of it "
                 "says anything about other rows; give a model that judges each row by itself"
             )
     return said
+
+
+def known_classes(model: Any, said: np.ndarray | None = None) -> list[Any]:
+    """The classes that a model has learned, or else those that it says."""
+    found = getattr(model, "classes_", said)
+    return [] if found is None else np.unique(np.asarray(found)).tolist()
+
+
+def refuse_other_classes(y: np.ndarray, said: np.ndarray, which: str, other: Any) -> None:
+    """Of a model that calls the classes otherwise, a test would say nothing; of a new class it may."""
+    known = known_classes(other)
+    if not known or kind_of(np.asarray(known)) != kind_of(y):  # of which the other model is to hear
+        return
+    strange = ~np.isin(said, [*np.unique(y).tolist(), *known])
+    if strange.mean() > MOST_UNKNOWN:
+        raise ValueError(
+            f"y: the {which} model says {said[strange][:1].tolist()[0]!r}, which is no class of these labels nor of "
+            "the other model; give labels and models that call the classes alike"
+        )
+
+
+def is_missing_mark(label: Any) -> bool:
+    """-1, where it is no class: scikit-learn's sign for a row without a label."""
+    return isinstance(label, int | np.integer) and label == -1
 
 
 def refuse_other_kinds(y: np.ndarray, said: np.ndarray, which: str) -> None:
@@ -47,7 +79,7 @@ def kind_of(labels: np.ndarray) -> str:
     if labels.dtype.kind in "biuf":
         return "numbers"
     if labels.dtype.kind in "US":
-        return "text"
+        return "text" if labels.dtype.kind == "U" else "bytes"
     kinds = {_kind_of_one(label) for label in pd.unique(labels.ravel())}
     return kinds.pop() if len(kinds) == 1 else f"labels of several kinds ({', '.join(sorted(kinds))})"
 
@@ -69,11 +101,18 @@ def _refuse_other_than_distributions(P: np.ndarray, which: str) -> None:
         )
 
 
+def n_rows(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
 def taken(X: Any, rows: np.ndarray) -> Any:
     """These rows of X, of whatever kind it is."""
     if isinstance(X, np.memmap | RowSource):
         return as_source(X).take(rows)
-    return X[rows] if isinstance(X, AnyRows) else _safe_indexing(X, rows)
+    if scipy.sparse.issparse(X):
+        X = X.tocsr()  # other formats have no rows to take
+    rows = np.ascontiguousarray(rows)  # torch knows no steps backwards
+    return X[rows] if isinstance(X, AnyRows | torch.Tensor) else _safe_indexing(X, rows)
 
 
 def _alike(some: np.ndarray, others: np.ndarray) -> bool:

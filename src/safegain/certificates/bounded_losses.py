@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from safegain.certificates.answers import refuse_other_kinds, said_of
+from safegain.certificates.answers import refuse_other_classes, refuse_other_kinds, said_of
 
 SMALLEST_PROBABILITY = 0.01
 NUMBERS = ("squared_error", "absolute_error")
@@ -45,8 +45,8 @@ class BoundedLoss:
     def range(self) -> LossRange:
         return LossRange(self.name, self.bound, self.zero_one)
 
-    def rows(self, model: Any, X: Any, y: np.ndarray, which: str) -> np.ndarray:
-        """(n,): the loss of each row; `which` model it is, "new" or "old", is for messages."""
+    def rows(self, model: Any, X: Any, y: np.ndarray, which: str, other: Any) -> np.ndarray:
+        """(n,): the loss of each row; `which` model it is, "new" or "old", is for messages, `other` the one beside."""
         said = said_of(model, X, self.method, which)
         if len(said) != len(y):
             raise ValueError(
@@ -54,6 +54,8 @@ class BoundedLoss:
             )
         of_classes = self.method == "predict_proba"
         refuse_other_kinds(y, np.asarray(model.classes_) if of_classes else said, which)
+        if self is CLASSIFICATION["error"]:
+            refuse_other_classes(y, said, which, other)
         labels = _columns(y, np.asarray(model.classes_)) if of_classes else y
         loss = np.asarray(self.value(labels, said), dtype=float)
         if loss.shape != y.shape:

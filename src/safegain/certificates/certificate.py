@@ -12,6 +12,7 @@ from safegain.certificates.power import fewest_rows, required_trusted
 
 SIGN_TEST = "sign test"
 ON_DISAGREEMENTS = "betting on differing rows"
+NO_REPEATS = ", repeats left out"  # behind the name of a part: without rows that may be copies (ledger.py)
 SMALLEST_P = 1e-300
 
 
@@ -83,7 +84,7 @@ class Certificate:
         if not self.certified:
             said = f"Not certified {level} ({_told(weakest)}): keep the reference. {_why_not(weakest)}"
         else:
-            if len(self.entries) == 1:
+            if len({(entry.name.removesuffix(NO_REPEATS), entry.measure) for entry in self.entries}) == 1:
                 higher = f"at most {weakest.tolerance:g} higher" if weakest.tolerance else "not higher"
                 claim = f"the {_measure(weakest)} of the new model is {higher} than that of the reference"
                 claim = f"{claim} ({_evidence(weakest)})"

@@ -6,19 +6,18 @@ by the exact sign test, or its twin for a tolerance above 0; other bounded losse
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, is_regressor
 
-from safegain.certificates.answers import taken
+from safegain.certificates.answers import is_missing_mark, known_classes, n_rows
 from safegain.certificates.betting import betting_lower_bound, betting_p_value
 from safegain.certificates.bounded_losses import LossRange
-from safegain.certificates.certificate import SIGN_TEST, Certificate, Entry
+from safegain.certificates.certificate import NO_REPEATS, SIGN_TEST, Certificate, Entry
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import Fresh, Ledger
+from safegain.certificates.ledger import Fresh, Ledger, both_ways
 from safegain.certificates.sign_test import gain_lower_bound, sign_test, tolerance_test
 from safegain.data.labels import as_array
 from safegain.data.splits import check_groups
@@ -72,7 +71,7 @@ def certify_in_order(
     """
     claims = Claims.at(claims)
     _check_for_fresh_rows(claims, groups)
-    rows = _fresh_rows(X, y, groups, views, ledger)
+    rows = _fresh_rows(X, y, groups, views, ledger, known_classes(old))
     if isinstance(old, BaseEstimator) and is_regressor(old):
         claims = claims.for_numbers()
     if claims.per_class and (unseen := np.setdiff1d(np.asarray(getattr(old, "classes_", rows.y)), rows.y)).size:
@@ -80,7 +79,8 @@ def certify_in_order(
             f"claims: per_class=True asks for a claim about class {unseen[0]}, and no fresh row is of it; give some, "
             "or leave per_class out"
         )
-    said, at_level = rows.fresh.remarks(claims), claims.with_params(delta=rows.fresh.level(claims.delta))
+    fresh = rows.fresh
+    said, at_level = fresh.remarks(claims), claims.with_params(delta=fresh.level(claims.delta))
     tested: list[Certificate] = []
     for candidate in candidates:
         tested.append(Certificate(tuple(_entries(candidate, old, rows, at_level)), said))
@@ -88,13 +88,13 @@ def certify_in_order(
             break
     if ledger is not None and tested:
         # Level is given back only where no candidate has failed: what was spent on one that is worse is gone.
-        ledger.write(rows.fresh.digests, certified=tested[-1].certified, ids=rows.fresh.ids)
+        ledger.write(fresh.digests, fresh.trial(claims.delta, certified=tested[-1].certified), fresh.about)
     return tested
 
 
 @dataclass(frozen=True)
 class _FreshRows:
-    """Rows to test on, once each."""
+    """Rows to test on."""
 
     seen: dict[str, Any]  # "all rows" and views -> rows
     y: np.ndarray
@@ -102,31 +102,42 @@ class _FreshRows:
     fresh: Fresh
 
 
-def _fresh_rows(X: Any, y: Any, groups: Any, views: Mapping[str, Any] | None, ledger: Ledger | None) -> _FreshRows:
+def _fresh_rows(
+    X: Any, y: Any, groups: Any, views: Mapping[str, Any] | None, ledger: Ledger | None, classes: list[Any]
+) -> _FreshRows:
     labels = as_array(y)
-    if not len(labels) or pd.isna(labels).any():
-        raise ValueError(f"y: {len(labels)} labels, {int(pd.isna(labels).sum())} of them missing; every row needs one")
-    group, fresh = check_groups(groups, len(labels)), Fresh.of(X, ledger)
-    if (n := len(fresh.rows) + fresh.n_left_out) != len(labels):
+    missing = pd.isna(labels)
+    if classes and -1 not in classes:
+        missing |= np.array([is_missing_mark(label) for label in labels])
+    if not len(labels) or missing.any():
+        raise ValueError(f"y: {len(labels)} labels, {int(missing.sum())} of them missing; every row needs one")
+    if (n := n_rows(X)) != len(labels):
         raise ValueError(f"y: has {len(labels)} labels and X has {n} rows; give one label for each row of X")
-    if group is not None and (lost := np.setdiff1d(group, group[fresh.rows])).size:
-        raise ValueError(f"groups: every row of group {lost[0]} repeats a row that counts elsewhere; give others")
+    group, fresh = check_groups(groups, len(labels)), Fresh.of(X, ledger, labels)
     seen = {"all rows": X, **{f"view {name}": rows for name, rows in (views or {}).items()}}
-    if fresh.n_left_out:
-        seen = {name: taken(rows, fresh.rows) for name, rows in seen.items()}
-    return _FreshRows(seen, labels[fresh.rows], None if group is None else group[fresh.rows], fresh)
+    return _FreshRows(seen, labels, group, fresh)
 
 
 def _entries(new: Any, old: Any, rows: _FreshRows, claims: Claims) -> Iterator[Entry]:
-    subsets, by_own_rows = _subsets(rows.y, rows.groups, claims.per_class), claims.with_params(priors=None)
+    y, fresh, by_own_rows = rows.y, rows.fresh, claims.with_params(priors=None)
     for loss in claims.losses:
-        test = partial(certify_losses, loss=loss.range, random_state=rows.fresh.seed)
-        for name, X in rows.seen.items():
-            new_loss, old_loss = loss.rows(new, X, rows.y, "new"), loss.rows(old, X, rows.y, "old")
-            yield test(new_loss, old_loss, claims=claims, y=rows.y, name=name)
-            if name == "all rows":
-                for of, part in subsets.items():
-                    yield test(new_loss[part], old_loss[part], claims=by_own_rows, name=of)
+        for view, X in rows.seen.items():
+            new_loss, old_loss = loss.rows(new, X, y, "new", old), loss.rows(old, X, y, "old", new)
+            order = np.lexsort((old_loss - new_loss, *fresh.digests.T))  # whatever the order of the file
+            parts = {view: np.ones(len(y), bool)}
+            if view == "all rows":
+                parts |= _subsets(y, rows.groups, claims.per_class)
+            for name, part in both_ways(parts, fresh.once).items():
+                kept = order[part[order]]
+                yield certify_losses(
+                    new_loss[kept],
+                    old_loss[kept],
+                    loss.range,
+                    claims if name.removesuffix(NO_REPEATS) == view else by_own_rows,
+                    y=y[kept],
+                    name=name,
+                    random_state=fresh.seed,
+                )
 
 
 def certify_losses(

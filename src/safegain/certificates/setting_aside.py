@@ -34,8 +34,10 @@ def drawn_aside(
             "certificate: no trusted row is one of a random sample; check some rows that are drawn at random"
         )
     D = np.concatenate(ranks.gather(every[sample]))
-    elsewhere = np.any(ranks.gather(among(D, every[~sample])), axis=0) | among(D, earlier.tested)
-    drawn = _drawn(clusters(D), elsewhere, claims.n_rows(n), random)
+    learned = np.any(ranks.gather(among(D, every[~sample])), axis=0)
+    elsewhere = learned | among(D, earlier.tested)
+    cluster = clusters(D)
+    drawn = _drawn(cluster, elsewhere, claims.n_rows(n), random)
     fewest, found = fewest_rows(claims.delta), int(drawn.tested.sum())
     if found < fewest:
         raise ValueError(
@@ -49,7 +51,7 @@ def drawn_aside(
     masks = [np.zeros(len(labels), dtype=bool) for _ in range(2)]
     for mask, part in zip(masks, (drawn.rows, drawn.tested), strict=True):
         mask[sample] = part[first : first + counts[ranks.rank]]
-    aside = Aside(*masks)
+    aside = Aside(masks[0], masks[1], repeats=int((learned | (np.bincount(cluster)[cluster] > 1)).sum()))
     _check_each_is_tested(claims, aside, labels, groups)
     return aside
 

@@ -19,13 +19,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, is_regressor
 
-from safegain.certificates.answers import kind_of, refuse_other_kinds, said_of
+from safegain.certificates.answers import is_missing_mark, kind_of, known_classes, refuse_other_kinds, said_of
 from safegain.certificates.anytime import likely_needed, log_evidence_so_far, mean_lower_bound
-from safegain.certificates.certificate import ON_DISAGREEMENTS, Certificate, Entry, Pool
+from safegain.certificates.bounded_losses import CLASSIFICATION
+from safegain.certificates.certificate import NO_REPEATS, ON_DISAGREEMENTS, Certificate, Entry, Pool
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import Fresh, Ledger
+from safegain.certificates.ledger import Fresh, Ledger, both_ways, in_drawn_order
 from safegain.certificates.sign_test import SPENT_ON_DISCORDANCE, lower_share, upper_share
 from safegain.data.splits import check_groups
 
@@ -62,22 +64,30 @@ def certify_stream(
     True
     """
     claims = _by_disagreements(Claims.at(claims), new, old, groups)
-    pool = Fresh.of(X, ledger)
     said_new, said_old = said_of(new, X, "predict", "new"), said_of(old, X, "predict", "old")
     refuse_other_kinds(said_old, said_new, "new")
-    counted = np.isin(np.arange(len(said_new)), pool.rows)
-    differing = np.flatnonzero((said_new != said_old) & counted)
-    order = np.random.default_rng(pool.seed).permutation(differing)
-    parts = {"all rows": counted}
-    if (group := check_groups(groups, len(said_new))) is not None:
-        parts |= {f"group {name}": (group == name) & counted for name in np.unique(group)}
-    classes = sorted({*_classes(new, said_new), *_classes(old, said_old)}) if claims.per_class else []
-    said, claims = pool.remarks(claims), claims.with_params(delta=pool.level(claims.delta))
-    test = 0
+    group, pool = check_groups(groups, len(said_new)), Fresh.of(X, ledger)
+    order = in_drawn_order(pool.digests, np.flatnonzero(said_new != said_old))
+    parts = {"all rows": np.ones(len(said_new), bool)}
+    if group is not None:
+        parts |= {f"group {name}": group == name for name in np.unique(group)}
+    classes = sorted({*known_classes(new, said_new), *known_classes(old, said_old)}) if claims.per_class else []
+    said, at_level, test = pool.remarks(claims), claims.with_params(delta=pool.level(claims.delta)), 0
     if ledger is not None:
-        test = len(ledger.outcomes)
-        ledger.write(pool.digests, certified=False, ids=pool.ids)  # until it is
-    return Disagreements(claims, order, said_new[order], said_old[order], parts, classes, said, ledger, test)
+        test = len(ledger.trials)
+        ledger.write(pool.digests, pool.trial(claims.delta, certified=False), pool.about)  # until it is
+    return Disagreements(
+        at_level,
+        order,
+        said_new[order],
+        said_old[order],
+        both_ways(parts, pool.once),
+        pool.once,
+        classes,
+        said,
+        ledger,
+        test,
+    )
 
 
 @dataclass
@@ -89,6 +99,7 @@ class Disagreements:
     said_new: np.ndarray  # of those
     said_old: np.ndarray
     parts: dict[str, np.ndarray]  # name -> a mask over the rows of the pool
+    once: np.ndarray  # the same: of rows that are alike one
     classes: Sequence[Any]  # of which there is a claim each
     remarks: tuple[str, ...]
     ledger: Ledger | None
@@ -103,6 +114,8 @@ class Disagreements:
 
     def answer(self, label: Any) -> None:
         """The right label of `next_row`."""
+        if pd.isna(label) or (is_missing_mark(label) and label not in (*self.said_new, *self.said_old)):
+            raise ValueError(f"label: {label!r} says that there is none; if nobody can tell, say so: cannot_tell()")
         if kind_of(np.array([label])) != (kind := kind_of(self.said_new)):
             raise ValueError(f"label: {label!r} is of another kind than what the models say, which is {kind}")
         now = self._number_of_next()
@@ -122,7 +135,7 @@ class Disagreements:
         self.labels.append(label)
         self.gains.append(gain)
         if self.ledger is not None and self.certified:
-            self.ledger.outcomes[self.test] = True
+            self.ledger.certify(self.test)
 
     @property
     def x(self) -> np.ndarray:
@@ -131,14 +144,14 @@ class Disagreements:
 
     @property
     def certified(self) -> bool:
-        p_values = [*map(self._p_of_part, self.parts.values()), *(_p_value(self._of_class(c)) for c in self.classes)]
-        return max(p_values) <= self.claims.delta
+        of_classes = (_p_value(x) for x in self._of_classes.values())
+        return max(*map(self._p_of_part, self.parts.values()), *of_classes, 0.0) <= self.claims.delta
 
     @property
     def certificate(self) -> Certificate:
         """What the labels so far show; once certified, more labels do not take it back."""
         entries = [self._part_entry(name, part) for name, part in self.parts.items()]
-        entries += [self._class_entry(label) for label in self.classes]
+        entries += [self._class_entry(name, x) for name, x in self._of_classes.items()]
         rows = int(self.parts["all rows"].sum())
         return Certificate(tuple(entries), self._remarks, Pool(rows, len(self.order), len(self.labels)))
 
@@ -162,7 +175,9 @@ class Disagreements:
             return 0
         x, tolerance = self.x, self.claims.tolerance_of_error
         most = upper_share(len(self.order), int(self.parts["all rows"].sum()), self._spent)
-        mean = -tolerance / max(most, tolerance) if tolerance else 0.0
+        if tolerance and most <= tolerance:
+            return None  # it holds already, and another claim is what lacks
+        mean = -tolerance / most if tolerance else 0.0
         return likely_needed(int((x > 0).sum()), int((x < 0).sum()), int((x == 0).sum()), self.claims.delta, mean)
 
     @property
@@ -174,9 +189,17 @@ class Disagreements:
     def _of_part(self, part: np.ndarray) -> np.ndarray:
         return self.x[part[self.order[: len(self.labels)]]]
 
-    def _of_class(self, label: Any) -> np.ndarray:
-        """Rows that nobody can tell may be of any class."""
-        return self.x[[each is CANNOT_TELL or each == label for each in self.labels]]
+    @property
+    def _of_classes(self) -> dict[str, np.ndarray]:
+        """Rows that nobody can tell may be of any class. Where rows repeat others, each class has a second claim."""
+        once, found = self.once[self.order[: len(self.labels)]], {}
+        for label in self.classes:
+            name = f"class {label}, where the models differ"
+            of_class = np.array([each is CANNOT_TELL or each == label for each in self.labels], dtype=bool)
+            found[name] = self.x[of_class]
+            if not self.once.all():
+                found[name + NO_REPEATS] = self.x[of_class & once]
+        return found
 
     @property
     def _spent(self) -> float:
@@ -198,11 +221,9 @@ class Disagreements:
         gain = float(x.mean()) * differing / rows if len(x) else 0.0
         return self._entry(name, x, gain, bound, self._p_of_part(part))
 
-    def _class_entry(self, label: Any) -> Entry:
+    def _class_entry(self, name: str, x: np.ndarray) -> Entry:
         """How many rows of the class agree is not known, so gain and bound are those of its differing rows."""
-        x = self._of_class(label)
         gain = float(x.mean()) if len(x) else 0.0
-        name = f"class {label}, where the models differ"
         return self._entry(name, x, gain, mean_lower_bound(x, self.claims.delta), _p_value(x))
 
     def _entry(self, name: str, x: np.ndarray, gain: float, bound: float, p_value: float) -> Entry:
@@ -227,15 +248,11 @@ def _p_value(x: np.ndarray, mean: float = 0.0) -> float:
     return math.exp(-max(0.0, float(log_evidence_so_far(x, mean).max(initial=0.0))))
 
 
-def _classes(model: Any, said: np.ndarray) -> list[Any]:
-    return np.unique(np.asarray(getattr(model, "classes_", said))).tolist()
-
-
 def _by_disagreements(claims: Claims, new: Any, old: Any, groups: Any) -> Claims:
     if any(isinstance(model, BaseEstimator) and is_regressor(model) for model in (new, old)):
         raise ValueError("new, old: numbers nearly always differ, so that differing rows save no labels; use certify")
     claims = claims.for_classes()
-    if [loss.name for loss in claims.losses] != ["error"]:
+    if claims.losses != [CLASSIFICATION["error"]]:
         raise ValueError("measures: where two models say the same, only the error is surely the same; use certify")
     for name in ("size", "priors"):
         if getattr(claims, name) is not None:

@@ -71,8 +71,8 @@ def compare_training(
     saved = np.empty(len(labels))
     for train, test in KFold(n_folds, shuffle=True, random_state=0).split(labels):
         rows, right = _safe_indexing(X, test), labels[test]
-        old, new = loss.rows(fit_old(train), rows, right, "old"), loss.rows(fit_new(train), rows, right, "new")
-        saved[test] = old - new
+        old, new = fit_old(train), fit_new(train)
+        saved[test] = loss.rows(old, rows, right, "old", new) - loss.rows(new, rows, right, "new", old)
     gain, error = float(saved.mean()), float(saved.std()) / math.sqrt(len(saved))
     return TrainingComparison(
         measure=loss.name,

@@ -16,18 +16,18 @@ def run_review(
         from safegain.tables.label_studio import from_export
 
         talk.say(f"{import_decisions(run, from_export(imported))} labels taken over from {imported}")
+    proof = None
     if pool is not None:
         from safegain.jobs.proving import begin_proof
         from safegain.jobs.settings import claims_of
 
         claims = claims_of(test["certificate"]).with_params(per_group=test["group"] is not None)
-        begun = begin_proof(run, pool, claims, id=test["id"], group=test["group"], allow=test["allow"])
+        proof, begun = begin_proof(run, pool, claims, id=test["id"], group=test["group"], allow=test["allow"])
         talk.say(f"{pool}: {'a new test begins' if begun else 'its test goes on'}; label rows on the page")
     elif given := [name for name in ("id", "group", "allow") if test[name] is not None]:
         raise ValueError(f"{given[0]}: belongs to the test of a pool; give --pool FILE too, or leave it out")
-    page = "" if pool is None else "prove"
     announce = lambda url: talk.tell(url, {"url": url})  # noqa: E731
-    serve(run, port=port, open_browser=browser, announce=announce, page=page, certified=_write_report)
+    serve(run, port=port, open_browser=browser, announce=announce, proof=proof, certified=_write_report)
 
 
 def _write_report(run: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from safegain.cli.talk import Talk
 from safegain.data.files import written
-from safegain.jobs.ready import name_rows, ready, with_columns
+from safegain.jobs.ready import describe_rows, ready, with_columns
 from safegain.runs.folder import Run, certificate_path, open_run
 from safegain.runs.words import judged, label_text, noise_words, range_text
 from safegain.tables import BadFile, print_table, read_rows, write_table
@@ -87,7 +87,7 @@ def run_certify(
     with locked(folder):  # or two tests know nothing of each other
         rows = read_rows(fresh, columns, label=run.facts.label, **roles, **_labels_as(run))
         estimator, X = ready(run, rows.table)
-        name_rows(run, estimator.ledger_, rows.ids)
+        describe_rows(run, estimator.ledger_, rows)
         if allow is not None:
             estimator.ledger_.allow(allow)
         try:

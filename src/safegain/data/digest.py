@@ -88,9 +88,17 @@ def _rows(X: Any) -> Any:
 
 
 def id_digests(ids: Any) -> np.ndarray:
-    """Of the names of rows, letter by letter  # (n, 2) uint64"""
-    found = b"".join(blake2b(str(each).encode(errors="replace"), digest_size=16).digest() for each in ids)
+    """Of the names of rows, letter by letter; whole numbers are the same however they are written  # (n, 2) uint64"""
+    found = b"".join(blake2b(_name(each).encode(errors="replace"), digest_size=16).digest() for each in ids)
     return np.frombuffer(found, dtype=np.uint64).reshape(-1, 2)
+
+
+def _name(each: Any) -> str:
+    """7, 7.0, "7" and "007" are one name."""
+    if isinstance(each, float | np.floating) and float(each).is_integer():
+        return str(int(each))
+    said = str(each)
+    return said.lstrip("0") or "0" if said.isdecimal() else said
 
 
 def clusters(D: np.ndarray) -> np.ndarray:

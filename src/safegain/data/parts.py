@@ -166,6 +166,7 @@ class Aside:
 
     rows: np.ndarray
     tested: np.ndarray  # of these, those that it is made of: of copies only one
+    repeats: int = 0  # trusted rows, on all ranks, that repeat others: they count once, or could not be drawn
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,7 @@ class Masks:
     set_aside: np.ndarray
     sample: np.ndarray | None = None  # trusted rows that are a random sample; None: all
     tested: np.ndarray | None = None  # of the rows set aside, those of the certificate; None: there is none
+    repeats: int = 0  # as in Aside
 
     @property
     def of_sample(self) -> np.ndarray:
@@ -214,7 +216,7 @@ def drawn_masks(
     masks = Masks(trusted, nothing, nothing, said.sample)
     if aside is not None:
         kept = aside(masks.of_sample, labels, said.groups, random)
-        masks = replace(masks, set_aside=kept.rows, tested=kept.tested)
+        masks = replace(masks, set_aside=kept.rows, tested=kept.tested, repeats=kept.repeats)
     check_trained_on(labels, trusted)
     left = masks.of_sample & ~masks.set_aside
     held = drawn_from(left, labels, said.groups, held_out, random, draw=rank_rows)

@@ -124,7 +124,7 @@ def certificate_of_fit(
 
     tested, ranks = masks.tested, labels.ranks
     assert tested is not None
-    return certify(
+    found = certify(
         outcome.best.model,
         outcome.reference.model,
         everywhere(rows, tested, ranks),
@@ -133,3 +133,8 @@ def certificate_of_fit(
         groups=everywhere(groups, tested, ranks) if claims.per_group and groups is not None else None,
         ledger=ledger,
     )
+    if not masks.repeats:
+        return found
+    n = ranks.count(masks.of_sample.sum())
+    about = f"{masks.repeats:,} of {n:,} trusted rows repeat others: the claim is about rows unlike those of the fit."
+    return replace(found, remarks=(about, *found.remarks))

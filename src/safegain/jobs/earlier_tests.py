@@ -15,7 +15,7 @@ def earlier_tests(run: Path, table: Table, X: np.ndarray) -> Ledger:
     """The tests of `run`, with its tested rows as they are here: `X` is the table, as the next fit takes it.
 
     An encoder learns from its rows, so that the same row may have other values, and another digest, in two runs. Rows
-    are known again by the encoder of the earlier one.
+    of the table are known again by the encoder of the earlier one, and those of fresh files by their cells.
     """
     if open_run(run).facts.encoder is None:
         raise RunError(f"{run}: was saved from Python; fit again there, with fit(..., ledger=earlier.ledger_)")
@@ -25,6 +25,6 @@ def earlier_tests(run: Path, table: Table, X: np.ndarray) -> Ledger:
     tested = among(digests(encoder.transform(table.columns)), ledger.tested)
     after = ledger.after(NO_ROWS)
     again = digests(X)[tested]
-    after.tested = np.concatenate([ledger.tested, again])
-    after.tested_ids = np.concatenate([ledger.tested_ids, np.zeros_like(again)])
+    after.tested = np.concatenate([again, ledger.tested])  # those of the last test come last
+    after.tested_ids = np.concatenate([np.zeros_like(again), ledger.tested_ids])
     return after

@@ -1,5 +1,6 @@
 """A test by disagreements of a run's model, from a file of fresh rows: begun here, it goes on with every label."""
 
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,14 @@ from safegain.certificates.ledger import UsedRows
 from safegain.certificates.stream import Disagreements
 from safegain.data.digest import digests, id_digests
 from safegain.encoding import thumbnail
-from safegain.jobs.ready import name_rows, ready, with_columns
+from safegain.jobs.ready import describe_rows, ready, with_columns
 from safegain.jobs.shown import example_frame
 from safegain.runs import certificate_facts
 from safegain.runs.folder import Run, RunError
 from safegain.runs.ledger_file import write_ledger
 from safegain.runs.lock import locked
-from safegain.runs.proof import latest_proof
-from safegain.runs.proof_file import ProofArrays, write_proof
+from safegain.runs.proof import Proof
+from safegain.runs.proof_file import ProofArrays, read_proofs, write_proof
 from safegain.tables import BadFile, read_rows
 from safegain.tables.rows import RowsToUse
 
@@ -31,8 +32,8 @@ def begin_proof(
     id: str | None = None,
     group: str | None = None,
     allow: str | None = None,
-) -> bool:
-    """Draw the rows on which the run's two models differ, and write down the test; False: it was begun before.
+) -> tuple[int, bool]:
+    """Draw the rows on which the run's two models differ, and write down the test: its number, and whether it is new.
 
     The same pool again is the same test: it goes on with the labels that it has.
     """
@@ -44,10 +45,11 @@ def begin_proof(
     with locked(folder):
         found = read_rows(pool, columns, id=id, group=group)
         estimator, X = ready(run, found.table)
-        if _goes_on(run, D := digests(X), ids := _ids(found, len(X)), claims):
-            return False
+        D, ids = digests(X), _ids(found, len(X))
+        if (number := _going_on(run, (D, ids), claims, found.groups, allow)) is not None:
+            return number, False
         ledger = estimator.ledger_
-        name_rows(run, ledger, found.ids)
+        describe_rows(run, ledger, found)
         if allow is not None:
             ledger.allow(allow)
         try:
@@ -70,30 +72,43 @@ def begin_proof(
             level=stream.claims.delta,
             tolerance=stream.claims.tolerance_of_error,
             per_class=claims.per_class,
-            groups=None if found.groups is None else [str(name) for name in np.unique(found.groups)],
+            groups=_names(found.groups),
             allowed=allow,
             remarks=list(stream.remarks),
         )
         arrays = _arrays(run, stream, X, (D, ids), found.groups)
         shown = _shown(found, stream.order, {name for name, kind in columns.items() if kind == "image"})
-        write_proof(folder, run.next_number, facts, arrays, shown)
+        number = run.next_number
+        write_proof(folder, number, facts, arrays, shown)
         write_ledger(folder, ledger)
-    return True
+    return number, True
 
 
-def _goes_on(run: Run, D: np.ndarray, ids: np.ndarray, claims: Claims) -> bool:
-    """Whether the last proof is of these rows and claims, and has not ended."""
-    if (proof := latest_proof(run)) is None:
-        return False
-    try:
-        facts, known = proof.file.facts, proof.file.arrays
-        mine = (claims.delta, claims.tolerance_of_error, claims.per_class)
-        same = mine == (facts.delta, facts.tolerance, facts.per_class)
-        same = same and known.numbers.max() < len(D) and np.array_equal(D[known.numbers], known.digests)
-        same = same and np.array_equal(ids[known.numbers], known.ids)
-        return bool(same) and not proof.over
-    finally:
-        proof.close()
+def _going_on(
+    run: Run, rows: tuple[np.ndarray, np.ndarray], claims: Claims, groups: np.ndarray | None, allow: str | None
+) -> int | None:
+    """The number of the proof that is of these rows and claims, and has not ended."""
+    names = _names(groups)
+    for file in read_proofs(run.folder):
+        facts, known = file.facts, file.arrays
+        asked = (claims.delta, claims.tolerance_of_error, claims.per_class, names)
+        same = asked == (facts.delta, facts.tolerance, facts.per_class, facts.groups)
+        same = same and all(map(np.array_equal, rows, (known.digests, known.ids)))
+        same = same and np.array_equal(_codes(groups, len(known.digests)), known.groups)
+        if not same or allow not in (None, facts.allowed):
+            continue
+        with closing(Proof(run, file)) as proof:
+            if not proof.over:
+                return file.number
+    return None
+
+
+def _names(groups: np.ndarray | None) -> list[str] | None:
+    return None if groups is None else [str(name) for name in np.unique(groups)]
+
+
+def _codes(groups: np.ndarray | None, n: int) -> np.ndarray:
+    return np.zeros(n, np.int64) if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 
 def _ids(found: RowsToUse, n: int) -> np.ndarray:
@@ -103,18 +118,16 @@ def _ids(found: RowsToUse, n: int) -> np.ndarray:
 def _arrays(
     run: Run, stream: Disagreements, X: np.ndarray, known_by: tuple[np.ndarray, np.ndarray], groups: np.ndarray | None
 ) -> ProofArrays:
-    """In places among the rows that count, and in numbers of classes."""
-    counted = np.flatnonzero(stream.parts["all rows"])
+    """In numbers of rows, and of classes."""
     codes = {label: code for code, label in enumerate(run.facts.classes or [])}
     new, old = (np.array([codes[label] for label in said.tolist()]) for said in (stream.said_new, stream.said_old))
     D, ids = known_by
-    group = np.zeros(len(D), np.int64) if groups is None else np.unique(groups, return_inverse=True)[1]
     return ProofArrays(
-        digests=D[counted],
-        ids=ids[counted],
-        numbers=counted,
-        groups=group[counted].astype(np.int64),
-        order=np.searchsorted(counted, stream.order),
+        digests=D,
+        ids=ids,
+        once=stream.once,
+        groups=_codes(groups, len(D)),
+        order=stream.order,
         rows=X[stream.order].reshape(len(stream.order), -1),
         new=new,
         old=old,

@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from safegain.data.kinds import Kind
 from safegain.runs.folder import Run, RunError, open_run
 from safegain.tables import Table
+from safegain.tables.rows import RowsToUse
 
 if TYPE_CHECKING:  # nothing here waits for torch
     from safegain.certificates.ledger import Ledger
@@ -27,11 +29,20 @@ def with_columns(folder: Path) -> tuple[Run, dict[str, Kind]]:
     return run, columns
 
 
-def name_rows(run: Run, ledger: "Ledger", ids: np.ndarray | None) -> None:
-    """Rows of the next test are known by their ids, if they have some; so are those of the fit, if it knows theirs."""
-    if ids is not None:
-        ledger.name(ids)
+def describe_rows(run: Run, ledger: "Ledger", rows: RowsToUse) -> None:
+    """Rows of the next test are known by their ids, if they have some, as those of the fit; or else by their cells."""
+    if rows.ids is None:
+        ledger.show(cells_of(rows.table))
+    else:
+        ledger.name(rows.ids)
         know_ids(run, ledger)
+
+
+def cells_of(table: Table) -> pd.DataFrame:
+    """All values of the table, as its file has them."""
+    columns = (column if isinstance(column, np.ndarray) else column.to_numpy() for column in table.columns.values())
+    parts = [pd.DataFrame(column.reshape(table.n_rows, -1)) for column in columns]
+    return pd.concat(parts, axis=1)
 
 
 def know_ids(run: Run, ledger: "Ledger") -> None:
@@ -48,5 +59,6 @@ def ready(run: Run, table: Table) -> tuple[Any, np.ndarray]:
 
     steps = load(run.folder).named_steps
     encoder = steps["encoder"].set_params(folder=str(table.path.absolute().parent))
+    steps["model"].ledger_.remark = None  # who asks for it writes it down
     with encoding_of(table):
         return steps["model"], encoder.transform(table.columns)

@@ -1,6 +1,7 @@
 """Certificates by disagreements, computed anew from the rows and labels that a run has stored."""
 
 import math
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from safegain.certificates.answers import said_of
-from safegain.certificates.ledger import Ledger, UsedRows, order_seed
-from safegain.data.digest import among, digests
+from safegain.certificates.claims import Claims
+from safegain.certificates.ledger import About, Fresh, Ledger, UsedRows, in_drawn_order, remarks
+from safegain.data.digest import digests
 from safegain.jobs.ready import know_ids
 from safegain.runs import findings
 from safegain.runs.certificate_facts import Certificate
+from safegain.runs.certificate_facts import Proof as ProofFacts
 from safegain.runs.folder import Run, RunError, certificate_path, open_run, read_typed
 from safegain.runs.loading import load
-from safegain.runs.proof import Proof
+from safegain.runs.proof import Proof, certificate_of
 from safegain.runs.proof_file import ProofArrays, ProofFile, read_proofs
 
 
@@ -38,49 +41,67 @@ def verify_proofs(folder: Path) -> list[Verified]:
 
 
 def _verified(run: Run, file: ProofFile, estimator: Any) -> Verified:
-    path, proof = certificate_path(run.folder, file.number), Proof(run, file)
-    try:
-        anew = findings.proof(proof.certificate)
-        assert anew is not None
-        problems = _problems_of_rows(run, file, estimator)
-        if path.exists():
-            stored = read_typed(path, Certificate)
-            fields = (name for name in Certificate.__struct_fields__ if name not in ("file", "created"))
-            differing = [name for name in fields if getattr(stored, name) != getattr(anew, name)]
-            problems += [f"its {name} is not what the stored labels lead to" for name in differing[:1]]
-        elif proof.over:
+    path, problems = certificate_path(run.folder, file.number), _problems_of_rows(run, file, estimator)
+    with closing(Proof(run, file)) as proof:
+        stored = read_typed(path, Certificate) if path.exists() else None
+        if stored is None and proof.over:
             problems.append("it has ended and is not written down; open it once more with safegain review")
-        return Verified(path.name, anew.sentence, problems)
-    finally:
-        proof.close()
+        labels = proof.stream.labels
+        if stored is not None and stored.pool is not None:
+            labels = labels[: stored.pool.labelled]  # some may have followed
+        anew = findings.proof(certificate_of(file, proof.classes, labels))
+    assert anew is not None
+    if stored is not None:
+        fields = (name for name in Certificate.__struct_fields__ if name not in ("file", "created"))
+        differing = [name for name in fields if getattr(stored, name) != getattr(anew, name)]
+        problems += [f"its {name} is not what the stored labels lead to" for name in differing[:1]]
+    return Verified(path.name, anew.sentence, problems)
 
 
 def _problems_of_rows(run: Run, file: ProofFile, estimator: Any) -> list[str]:
     arrays, facts, ledger = file.arrays, file.facts, estimator.ledger_
     classes = np.array(run.facts.classes, dtype=object)
-    drawn = np.random.default_rng(order_seed(arrays.digests)).permutation(np.sort(arrays.order))
+    drawn = in_drawn_order(arrays.digests, np.sort(arrays.order))
     new, old = (said_of(model, arrays.rows, "predict", "") for model in (estimator.model_, estimator.reference_model_))
-    levels = [facts.delta * 4 / 5 ** (1 + failed) for failed in range(facts.test + 1)]
+    if facts.test >= len(ledger.trials):
+        return ["the ledger knows no such test"]
+    before, tested = _before(ledger, facts.test)
+    claims = Claims(facts.delta, tolerance=facts.tolerance)
+    try:
+        once, twins = _known(run, before, arrays, facts)
+    except UsedRows:
+        return ["its rows were in the fit, or tested before"]
+    said = remarks(claims, int((~once).sum()), twins, facts.allowed, before.trials)
     checks = {
         "the stored rows are not those of the pool": np.array_equal(digests(arrays.rows), arrays.digests[arrays.order]),
         "its rows are not in the order that was drawn": np.array_equal(drawn, arrays.order),
         "the model says something else of its rows": np.array_equal(new.astype(object), classes[arrays.new]),
         "the reference says something else of its rows": np.array_equal(old.astype(object), classes[arrays.old]),
-        "the ledger does not know its rows": bool(among(arrays.digests, ledger.tested).all()),
-        "its level is none that the ledger gives": any(math.isclose(facts.level, level) for level in levels),
-        "its rows were in the fit": facts.allowed is not None or _are_new(run, arrays, ledger),
+        "the ledger knows other rows": np.array_equal(tested, arrays.digests),
+        "its level is none that the ledger gives": math.isclose(facts.level, before.level(facts.delta)),
+        "other rows repeat others": np.array_equal(once, arrays.once),
+        "its remarks are not what the ledger leads to": list(said) == facts.remarks,
     }
     return [problem for problem, right in checks.items() if not right]
 
 
-def _are_new(run: Run, arrays: ProofArrays, ledger: Ledger) -> bool:
-    """Whether the pool had no part in the fit, by what its test has asked: ids where there are some, else values."""
-    known = Ledger()
-    known.learned_from = ledger.learned_from
-    if arrays.ids.any():
-        know_ids(run, known)
-        known.named = arrays.ids
-    try:
-        return len(known.fresh(arrays.digests)) == len(arrays.digests)
-    except UsedRows:
-        return False
+def _before(ledger: Ledger, test: int) -> tuple[Ledger, np.ndarray]:
+    """The ledger as it was before a test, and the rows that the test has used up."""
+    before, rows = ledger.after(ledger.learned_from), [trial.rows for trial in ledger.trials]
+    end = len(ledger.tested) - sum(rows[test + 1 :])
+    first = end - rows[test]
+    before.trials, before.tested, before.tested_ids = (
+        ledger.trials[:test],
+        ledger.tested[:first],
+        ledger.tested_ids[:first],
+    )
+    return before, ledger.tested[first:end]
+
+
+def _known(run: Run, before: Ledger, arrays: ProofArrays, facts: ProofFacts) -> tuple[np.ndarray, int]:
+    """Which rows of the pool count once, and how many are like used ones though their ids are others; or UsedRows."""
+    names = arrays.ids if arrays.ids.any() else None
+    if names is not None:
+        know_ids(run, before)
+    pool = Fresh.known(arrays.digests, About(names, allowed=facts.allowed), before)
+    return pool.once, pool.twins

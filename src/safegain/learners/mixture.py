@@ -44,8 +44,9 @@ class TrainedMixture:
 
     @property
     def classes_(self) -> np.ndarray:
-        """As scikit-learn's classifiers call them."""
-        assert self.classes is not None
+        """As scikit-learn's classifiers call them; hasattr() says of a regression that it has none."""
+        if self.classes is None:
+            raise AttributeError("classes_: numbers have no classes")
         return self.classes
 
     def predict_proba(self, X: Any) -> np.ndarray:

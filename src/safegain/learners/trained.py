@@ -32,8 +32,9 @@ class TrainedModel:
 
     @property
     def classes_(self) -> np.ndarray:
-        """As scikit-learn's classifiers call them."""
-        assert self.classes is not None
+        """As scikit-learn's classifiers call them; hasattr() says of a regression that it has none."""
+        if self.classes is None:
+            raise AttributeError("classes_: numbers have no classes")
         return self.classes
 
     def outputs(self, X: Any) -> Tensor:

@@ -37,14 +37,20 @@ class TooLarge(ValueError):
 
 
 def create_app(
-    folder: Path, token: str, *, port: int, certified: Callable[[Path], Any] = lambda folder: None
+    folder: Path,
+    token: str,
+    *,
+    port: int,
+    certified: Callable[[Path], Any] = lambda folder: None,
+    proof: int | None = None,
 ) -> Starlette:
     """The page over the run in `folder` at 127.0.0.1:port, for whoever has the token.
 
-    `certified` gets the folder whenever a certificate was written into it.
+    `certified` gets the folder whenever a certificate was written into it. `proof` is the number of the one that goes
+    on; None: the latest.
     """
     desk = Desk(folder)
-    proofs = ProofDesk(desk.run, certified)
+    proofs = ProofDesk(desk.run, certified, proof)
     api = Api(desk, proofs, token)
 
     @asynccontextmanager

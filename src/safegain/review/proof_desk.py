@@ -19,13 +19,14 @@ MOST = 1e6  # evidence that is drawn: beyond it nothing changes
 
 
 class ProofDesk:
-    def __init__(self, run: Run, certified: Callable[[Path], Any]):
+    def __init__(self, run: Run, certified: Callable[[Path], Any], number: int | None = None):
+        """The proof of that number, or the latest."""
         self.run, self._certified = run, certified
         self._proof: Proof | None = None
         if run.facts.task == "classes" and any(map(PROOF.fullmatch, (path.name for path in run.folder.iterdir()))):
-            from safegain.runs.proof import latest_proof  # other pages need not wait for it
+            from safegain.runs.proof import opened_proof  # other pages need not wait for it
 
-            self._proof = latest_proof(run)
+            self._proof = opened_proof(run, number)
 
     def close(self) -> None:
         if self._proof is not None:

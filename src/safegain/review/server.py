@@ -23,20 +23,21 @@ def serve(
     port: int = 0,
     open_browser: bool = False,
     announce: Callable[[str], None],
-    page: str = "",
+    proof: int | None = None,
     certified: Callable[[Path], Any] = lambda folder: None,
 ) -> None:
     """Show the run in `folder` until interrupted; `announce` gets the URL. Port 0: one that is free.
 
-    `page` is "", labels to review, or "prove". `certified` gets the folder whenever a certificate was written there.
+    `proof` is the number of the one that goes on; None: labels to review. `certified` gets the folder whenever a
+    certificate was written there.
     """
     with contextlib.closing(_listening(port, folder)) as listening:
         port, token = listening.getsockname()[1], secrets.token_urlsafe(32)
-        app = create_app(folder, token, port=port, certified=certified)
+        app = create_app(folder, token, port=port, certified=certified, proof=proof)
         config = uvicorn.Config(
             app, log_level="warning", server_header=False, proxy_headers=False, timeout_graceful_shutdown=1
         )
-        url = f"http://{ADDRESS}:{port}/{page}#{token}"
+        url = f"http://{ADDRESS}:{port}/{'' if proof is None else 'prove'}#{token}"
         announce(url)  # connections wait from here on
         with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
             if open_browser:

@@ -13,7 +13,7 @@ import numpy as np
 
 from safegain.certificates.certificate import Certificate
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import NO_ROWS
+from safegain.certificates.ledger import NO_ROWS, both_ways
 from safegain.certificates.stream import CANNOT_TELL, Disagreements
 from safegain.data.files import written
 from safegain.runs.added_only import AddedOnly, StoreError, never_changed
@@ -62,7 +62,7 @@ class Proof:
         for place, label, time, who in self._base.ask(known, (len(self.times),)):
             if place != len(self.times) or self.stream.next_row is None or not self._sound(label, time, who):
                 raise StoreError(f"{self._base.file}: is damaged (label {place} does not belong here); move it away")
-            self._take(CANNOT_TELL if label is None else json.loads(label))
+            take(self.stream, CANNOT_TELL if label is None else json.loads(label))
             self.times.append(time)
             self._who.append(who)
 
@@ -101,8 +101,10 @@ class Proof:
         folder = self.run.folder
         with locked(folder, seconds=PATIENCE):
             if self.stream.certified:
-                ledger = read_ledger(folder, NO_ROWS)
-                ledger.outcomes[self.file.facts.test] = True
+                ledger, test = read_ledger(folder, NO_ROWS), self.file.facts.test
+                if test >= len(ledger.trials):
+                    raise damaged(self.file.path("json"), "the ledger knows no such test")
+                ledger.certify(test)
                 write_ledger(folder, ledger)
             created = datetime.now(UTC).isoformat(timespec="seconds")
             facts = {**self.certificate.as_dict(), "file": self.file.facts.file, "created": created}
@@ -118,16 +120,26 @@ class Proof:
         except (TypeError, ValueError, RecursionError):
             return False
 
-    def _take(self, label: Any) -> None:
-        if label is CANNOT_TELL:
-            self.stream.cannot_tell()
-        else:
-            self.stream.answer(label)
 
-
-def latest_proof(run: Run) -> Proof | None:
-    files = read_proofs(run.folder)
+def opened_proof(run: Run, number: int | None = None) -> Proof | None:
+    """The proof of that number, or the latest; None: there is none."""
+    files = [file for file in read_proofs(run.folder) if number in (None, file.number)]
     return Proof(run, files[-1]) if files else None
+
+
+def certificate_of(file: ProofFile, classes: np.ndarray, labels: list[Any]) -> Certificate:
+    """What these labels show, the first of the test."""
+    stream = stream_of(file, classes)
+    for label in labels:
+        take(stream, label)
+    return stream.certificate
+
+
+def take(stream: Disagreements, label: Any) -> None:
+    if label is CANNOT_TELL:
+        stream.cannot_tell()
+    else:
+        stream.answer(label)
 
 
 def stream_of(file: ProofFile, classes: np.ndarray) -> Disagreements:
@@ -138,10 +150,16 @@ def stream_of(file: ProofFile, classes: np.ndarray) -> Disagreements:
     parts = {"all rows": np.ones(len(arrays.digests), bool)}
     for code, name in enumerate(facts.groups or []):
         parts[f"group {name}"] = arrays.groups == code
+    try:
+        parts = both_ways(parts, arrays.once)
+    except ValueError as error:
+        raise damaged(file.path("safetensors"), str(error)) from None
     claims = Claims(facts.level, tolerance=facts.tolerance, per_class=facts.per_class)
     each = classes.tolist() if facts.per_class else []
     said_new, said_old = classes[arrays.new], classes[arrays.old]
-    return Disagreements(claims, arrays.order, said_new, said_old, parts, each, tuple(facts.remarks), None, facts.test)
+    return Disagreements(
+        claims, arrays.order, said_new, said_old, parts, arrays.once, each, tuple(facts.remarks), None, facts.test
+    )
 
 
 def _is_one(label: Any, classes: np.ndarray) -> bool:

@@ -1,6 +1,6 @@
 """What a test by disagreements has fixed before its first label, in four files of the run folder.
 
-proof-K.safetensors   digests and numbers of the pool's rows, which of them differ, in which order, and their values
+proof-K.safetensors   digests of the pool's rows, which of them differ, in which order, and their values
 proof-K.parquet       the differing rows as people look at them
 proof-K.json          claims and remarks; written last: without it there is no proof
 proof-K.sqlite        the labels so far (proof.py)
@@ -24,13 +24,13 @@ from safegain.runs.folder import PROOF, damaged, read_parquet, read_typed
 
 @dataclass(frozen=True)
 class ProofArrays:
-    """m rows of the pool, of which q differ."""
+    """All m rows of the pool, of which q differ."""
 
     digests: np.ndarray  # (m, 2) uint64
     ids: np.ndarray  # (m, 2) uint64, of their names; zeros without any
-    numbers: np.ndarray  # (m,) of rows in the file
+    once: np.ndarray  # (m,) bool: those that count if rows that are alike are copies
     groups: np.ndarray  # (m,) numbers of the groups; all 0 without any
-    order: np.ndarray  # (q,) places among the m, in the order in which they are labelled
+    order: np.ndarray  # (q,) numbers of the rows, in the order in which they are labelled
     rows: np.ndarray  # (q, d) in that order, as the models take them
     new: np.ndarray  # (q,) numbers of the classes that the new model says
     old: np.ndarray  # (q,) and the reference
@@ -38,13 +38,13 @@ class ProofArrays:
     def misfit(self) -> str | None:
         """What does not go together in arrays that anybody may have written."""
         m, q = len(self.digests), len(self.order)
-        whole = (self.numbers, self.groups, self.order, self.new, self.old)
+        whole = (self.groups, self.order, self.new, self.old)
         if any(each.dtype != np.int64 or each.ndim != 1 for each in whole):
             return "arrays of numbers have other types or shapes"
         digested = all(each.dtype == np.uint64 and each.shape == (m, 2) for each in (self.digests, self.ids))
-        if not digested or self.rows.ndim != 2:
+        if not digested or self.rows.ndim != 2 or self.once.dtype != bool or self.once.ndim != 1:
             return "digests or rows have other types or shapes"
-        if {len(self.numbers), len(self.groups)} != {m} or {len(self.rows), len(self.new), len(self.old)} != {q}:
+        if {len(self.once), len(self.groups)} != {m} or {len(self.rows), len(self.new), len(self.old)} != {q}:
             return "arrays have other lengths"
         if min(each.min(initial=0) for each in whole) < 0 or self.order.max(initial=-1) >= m:
             return "numbers are out of range"
@@ -73,7 +73,7 @@ class ProofFile:
     def shown(self) -> pd.DataFrame:
         """row, values, picture of the differing rows, in order."""
         shown = read_parquet(path := self.path("parquet"), columns.EXAMPLES)
-        if not np.array_equal(shown["row"], self.arrays.numbers[self.arrays.order]):
+        if not np.array_equal(shown["row"], self.arrays.order):
             raise damaged(path, "its rows are not those that differ")
         return shown
 
