@@ -83,6 +83,25 @@ def copies(random: np.random.Generator, times: int) -> bool:
     return certify(NEW, OLD, np.tile(X, (times, 1)), np.tile(y, times)).certified
 
 
+def honestly_alike(random: np.random.Generator) -> bool:
+    """Four rows of five are of ten kinds, on which the new model is as much worse as it is better on the others."""
+    n = 200
+    many = random.random(n) < 0.8
+    won = random.random(n) < np.where(many, 0.4, 0.9)  # half of all rows
+    size = np.where(many, random.integers(1, 11, n), 1e3 * random.random(n))
+    X = np.column_stack([np.where(won, size, -size), np.where(won, -size, size)])
+    return certify(NEW, OLD, X, np.ones(n, int)).certified
+
+
+def several_levels(random: np.random.Generator) -> bool:
+    """Asked at 0.01, then at 0.03, then at 0.05, with one ledger."""
+    ledger = Ledger()
+    for delta in (0.01, 0.03, 0.05):
+        X, y = equals(200, random)
+        certify(NEW, OLD, X, y, delta, ledger=ledger)
+    return any(ledger.outcomes)
+
+
 def growing(random: np.random.Generator, looks: int) -> bool:
     """A file that grows, tested after each part as far as the ledger lets one."""
     X, y = equals(60 * looks, random)
@@ -152,6 +171,8 @@ SIMULATED: dict[str, Callable[[np.random.Generator], bool]] = {
     "trusted rows that are weak rows too, learned by heart": memorised,
     "a fresh file with every row twice": lambda r: copies(r, 2),
     "a fresh file with every row four times": lambda r: copies(r, 4),
+    "rows that are honestly alike, and the new model worse on them": honestly_alike,
+    "three tests at levels 0.01, 0.03, 0.05": several_levels,
     "a file that grows, tested 8 times": lambda r: growing(r, 8),
     "disagreements: 20% of the lost rows skipped": lambda r: skipping(r, 0.2),
     "disagreements: 50% of the lost rows skipped": lambda r: skipping(r, 0.5),

@@ -74,7 +74,7 @@ def test_a_worse_model_is_seen_to_be_worse():
     assert not stream.certified
     assert stream.counter_evidence.max() >= 20
     assert stream.likely_needed is None
-    assert stream.certificate.sentence.count("The labels so far do not speak for the new model.") == 1
+    assert stream.certificate.sentence.count("The labels show that the new model is worse.") == 1
 
 
 def test_what_is_likely_needed_is_told_before_it_is_certified():
@@ -99,7 +99,7 @@ def test_rows_that_nobody_can_tell_are_lost_and_rows_that_both_get_wrong_are_nei
     assert stream.gains == [0, -1, -1, 1]
     entry = stream.certificate.entries[0]
     assert (entry.n, entry.won, entry.lost) == (4, 1, 2)
-    assert "Of 1 rows nobody could tell the label: they count as lost." in stream.certificate.sentence
+    assert "1 row could not be labelled and count as lost." in stream.certificate.sentence
     np.testing.assert_allclose(stream.evidence[-1], np.exp(log_evidence(1, 2, 1)))
 
 

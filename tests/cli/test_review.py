@@ -9,7 +9,7 @@ from safegain.cli.talk import Talk
 from safegain.review import server
 from tests.run_folders import make_run
 
-NO_TEST = {"certificate": "0.05", "id": None, "group": None, "allow": None}
+NO_TEST = {"certificate": None, "id": None, "group": None, "allow": None}
 
 
 def test_the_browsers_command_line_does_not_hold_the_token(tmp_path, monkeypatch, capsys):
@@ -33,5 +33,6 @@ def test_the_browsers_command_line_does_not_hold_the_token(tmp_path, monkeypatch
 
 
 def test_what_belongs_to_a_pool_is_refused_without_one(tmp_path):
-    with pytest.raises(ValueError, match="group: belongs to the test of a pool"):
-        run_review(make_run(tmp_path / "run"), None, None, NO_TEST | {"group": "town"}, 0, False, Talk())
+    for name in ("certificate", "id", "group", "allow"):
+        with pytest.raises(ValueError, match=f"{name}: belongs to the test of a pool"):
+            run_review(make_run(tmp_path / name), None, None, NO_TEST | {name: "0.1"}, 0, False, Talk())

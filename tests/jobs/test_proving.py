@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -100,15 +101,24 @@ def test_the_same_pool_goes_on_and_another_is_a_new_test(run, fitted, tmp_path):
     label_all(run, fitted, most=2)
     assert begin_proof(run, fitted / "pool.csv", CLAIMS) == (1, False)
     assert len(opened_proof(open_run(run)).stream.labels) == 2
-    with pytest.raises(BadFile, match=r"pool\.csv: .* were tested before; a certificate needs fresh ones.*--allow"):
+    with pytest.raises(RunError, match=r"has begun the test of these rows with other options, as proof-1\.json tells"):
         begin_proof(run, fitted / "pool.csv", Claims(0.1))
+    with pytest.raises(ValueError, match="measures: where two models say the same"):
+        begin_proof(run, fitted / "pool.csv", Claims(measures="brier"))
+    pd.read_csv(fitted / "pool.csv")[1:].to_csv(tmp_path / "part.csv", index=False)
+    with pytest.raises(BadFile, match=r"part\.csv: .* were tested before; a certificate needs fresh ones.*--allow"):
+        begin_proof(run, tmp_path / "part.csv", CLAIMS)
     frame(300, 5).to_csv(tmp_path / "other.csv", index=False)  # with labels, which are not looked at
-    assert begin_proof(run, tmp_path / "other.csv", CLAIMS, group="town")
+    assert begin_proof(run, tmp_path / "other.csv", CLAIMS, group="town") == (2, True)
+    assert begin_proof(run, fitted / "pool.csv", CLAIMS) == (1, False)  # the first one goes on
+    with closing(opened_proof(open_run(run), 1)) as first:
+        assert len(first.stream.labels) == 2
     proof = opened_proof(open_run(run))
     assert (proof.file.number, proof.file.facts.test, proof.file.facts.level) == (2, 1, pytest.approx(0.008))
     assert proof.file.facts.groups == ["bonn", "ulm"]
     assert "label" not in json.loads(proof.file.shown["values"][0])
-    assert [each.problems for each in verify_proofs(run)] == [[], []]
+    nothing = ["there is no such file, only 0 labels; safegain review writes it down"]
+    assert [each.problems for each in verify_proofs(run)] == [[], nothing]
 
 
 def test_rows_of_the_fit_are_refused_unless_somebody_says_why(run, fitted):
@@ -117,7 +127,13 @@ def test_rows_of_the_fit_are_refused_unless_somebody_says_why(run, fitted):
     assert begin_proof(run, fitted / "train.csv", CLAIMS, allow="they are others")
     proof = opened_proof(open_run(run))
     assert 'because: "they are others"' in proof.certificate.sentence
+    label_all(run, fitted, most=1)
     assert verify_proofs(run)[0].problems == []
+    _change_json(run / "proof-1.json", remarks=[])
+    assert verify_proofs(run)[0].problems == [
+        "its remarks are not what the ledger leads to",
+        "its sentence is not what the stored labels lead to",
+    ]
 
 
 def test_models_that_agree_leave_nothing_to_label(run, fitted, tmp_path):
@@ -191,4 +207,5 @@ def test_ids_decide_where_both_files_have_them(fitted, tmp_path):
     (fresh.drop(index=0)).to_csv(tmp_path / "fresh.csv", index=False)
     ended = CliRunner().invoke(app, ["certify", str(tmp_path / "run"), str(tmp_path / "fresh.csv"), "--id", "name"])
     assert ended.exit_code in (0, 1)
-    assert [each.problems for each in verify_proofs(tmp_path / "run")] == [[]]
+    (found,) = verify_proofs(tmp_path / "run")
+    assert [each[:21] for each in found.problems] == ["there is no such file"]

@@ -21,7 +21,7 @@ def test_a_certified_gain_is_the_first_thing_said(tmp_path):
         "If the new model were really no better, a test like this would wrongly certify it in at most 5 of 100 cases",
         "rows like the 200 fresh ones",
         "the new model alone was right on 30, the reference alone on 10",
-        "its gain is at least 4 of 100 rows",
+        "it gets at least 4 of 100 rows more right",
         "safegain predict 'my run' new.csv",
         "safegain review 'my run'",
         "The models side by side",

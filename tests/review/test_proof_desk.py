@@ -32,8 +32,9 @@ def test_a_row_is_shown_without_what_anybody_says_of_it(folder, client):
     assert found["row"]["values"] == [["age", str(found["row"]["row"])], ["comment", f"the row {found['row']['row']}"]]
     assert found.keys() == {
         *("classes", "label", "pool", "rows", "differing", "level", "needed", "place", "row", "evidence", "counter"),
-        *("certified", "over", "more", "sentence", "written", "entries"),
+        *("certified", "over", "more", "sentence", "written", "entries", "worse"),
     }
+    assert not found["worse"]
     assert (found["rows"], found["differing"], found["needed"], found["place"]) == (400, 60, 25, 0)
 
 
@@ -74,7 +75,7 @@ def test_another_row_is_next_by_now(folder, client):
     assert answer.json()["proof"]["place"] == 1
     assert send(client, 0, 1, "one").status_code == 200  # its answer was lost
     assert send(client, 1, None, "two").json()["proof"]["entries"][0]["lost"] >= 1  # nobody can tell
-    assert "nobody could tell" in state(client)["sentence"]
+    assert "could not be labelled" in state(client)["sentence"]
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_labels_are_there_again_and_give_the_same_certificate(folder):
         assert proof.stream.gains == [1, 1, -1, -1, 0, 1, 1]
         assert proof.certificate.sentence == sentence
         assert proof.certificate.pool.labelled == 7
-        assert "Of 1 rows nobody could tell the label" in sentence
+        assert "1 row could not be labelled" in sentence
         arrays = proof.file.arrays
         said = [np.array(CLASSES, dtype=object)[codes] for codes in (arrays.new, arrays.old)]
         parts = {"all rows": np.ones(400, bool)}

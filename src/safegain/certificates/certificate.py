@@ -4,9 +4,10 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from safegain.certificates.anytime import likely_needed
+from safegain.certificates.anytime import likely_needed, log_evidence
 from safegain.certificates.bounded_losses import NUMBERS, SMALLEST_PROBABILITY
 from safegain.certificates.power import fewest_rows, required_trusted
 
@@ -141,7 +142,11 @@ def _measure(entry: Entry) -> str:
 
 
 def _evidence(entry: Entry) -> str:
-    return f"{entry.won:,} rows won, {entry.lost:,} lost, {p_words(entry.p_value)}"
+    return f"{counted(entry.won, 'row')} won, {entry.lost:,} lost, {p_words(entry.p_value)}"
+
+
+def counted(n: int, what: str) -> str:
+    return f"{n:,} {what}" + ("" if n == 1 else "s")
 
 
 def p_words(p: float) -> str:
@@ -175,9 +180,12 @@ def _why_not(entry: Entry) -> str:
 def _why_not_yet(entry: Entry) -> str:
     if entry.n == 0:
         return "No differing row has a label yet."
+    neither = entry.n - entry.won - entry.lost
+    if log_evidence(np.array(entry.lost), np.array(entry.won), np.array(neither)) >= math.log(1 / entry.delta):
+        return "The labels show that the new model is worse."
     if entry.tolerance:
         return "More labels may show it."
-    more = likely_needed(entry.won, entry.lost, entry.n - entry.won - entry.lost, entry.delta)
+    more = likely_needed(entry.won, entry.lost, neither, entry.delta)
     if more is None:
-        return "The labels so far do not speak for the new model."
-    return f"If the next rows are like these, some {more:,} more labels would show it."
+        return "The labels so far do not favour the new model."
+    return f"If the next rows are like these, some {counted(more, 'more label')} would show it."

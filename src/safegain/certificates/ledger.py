@@ -37,8 +37,8 @@ class UsedRows(ValueError):
     def __init__(self, rows: list[int], n: int, what: str) -> None:
         self.rows, self.what = rows, what
         super().__init__(
-            f"X: {len(rows)} of {n} rows (row {rows[0]} first) {what}; a certificate needs fresh ones. If they are "
-            "others that look the same, say so: ledger.allow('why')"
+            f"X: {len(rows)} of {n} rows (row {rows[0]} first) {what}; a certificate needs fresh ones. Take them "
+            "out; or if these are other rows that only look the same, say so: ledger.allow('why')"
         )
 
 

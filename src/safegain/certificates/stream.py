@@ -25,7 +25,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from safegain.certificates.answers import is_missing_mark, kind_of, known_classes, refuse_other_kinds, said_of
 from safegain.certificates.anytime import likely_needed, log_evidence_so_far, mean_lower_bound
 from safegain.certificates.bounded_losses import CLASSIFICATION
-from safegain.certificates.certificate import NO_REPEATS, ON_DISAGREEMENTS, Certificate, Entry, Pool
+from safegain.certificates.certificate import NO_REPEATS, ON_DISAGREEMENTS, Certificate, Entry, Pool, counted
 from safegain.certificates.claims import Claims
 from safegain.certificates.ledger import Fresh, Ledger, both_ways, in_drawn_order
 from safegain.certificates.sign_test import SPENT_ON_DISCORDANCE, lower_share, upper_share
@@ -63,7 +63,9 @@ def certify_stream(
     >>> stream.certificate.pool.labelled < 30
     True
     """
-    claims = _by_disagreements(Claims.at(claims), new, old, groups)
+    if any(isinstance(model, BaseEstimator) and is_regressor(model) for model in (new, old)):
+        raise ValueError("new, old: numbers nearly always differ, so that differing rows save no labels; use certify")
+    claims = by_disagreements(Claims.at(claims), groups)
     said_new, said_old = said_of(new, X, "predict", "new"), said_of(old, X, "predict", "old")
     refuse_other_kinds(said_old, said_new, "new")
     group, pool = check_groups(groups, len(said_new)), Fresh.of(X, ledger)
@@ -183,7 +185,7 @@ class Disagreements:
     @property
     def _remarks(self) -> tuple[str, ...]:
         lost = sum(label is CANNOT_TELL for label in self.labels)
-        said = (f"Of {lost:,} rows nobody could tell the label: they count as lost.",) if lost else ()
+        said = (f"{counted(lost, 'row')} could not be labelled and count as lost.",) if lost else ()
         return (*said, *self.remarks)
 
     def _of_part(self, part: np.ndarray) -> np.ndarray:
@@ -248,9 +250,8 @@ def _p_value(x: np.ndarray, mean: float = 0.0) -> float:
     return math.exp(-max(0.0, float(log_evidence_so_far(x, mean).max(initial=0.0))))
 
 
-def _by_disagreements(claims: Claims, new: Any, old: Any, groups: Any) -> Claims:
-    if any(isinstance(model, BaseEstimator) and is_regressor(model) for model in (new, old)):
-        raise ValueError("new, old: numbers nearly always differ, so that differing rows save no labels; use certify")
+def by_disagreements(claims: Claims, groups: Any) -> Claims:
+    """The claims, if differing rows can show them."""
     claims = claims.for_classes()
     if claims.losses != [CLASSIFICATION["error"]]:
         raise ValueError("measures: where two models say the same, only the error is surely the same; use certify")

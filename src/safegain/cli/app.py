@@ -242,7 +242,7 @@ def report(
 @app.command()
 def review(
     run: Run,
-    port: Annotated[int, typer.Option(help="Of this machine (default: any that is free).", show_default=False)] = 0,
+    port: Annotated[int, typer.Option(help="Port to listen on (default: any that is free).", show_default=False)] = 0,
     imported: Annotated[
         Path | None, typer.Option("--import", help="First take over the labels of a Label Studio export.")
     ] = None,
@@ -253,8 +253,9 @@ def review(
         ),
     ] = None,
     certificate: Annotated[
-        str, typer.Option(help="With --pool: a level, as 0.05, or 0.05,tolerance=0.01 or 0.05,per_class=true.")
-    ] = "0.05",
+        str | None,
+        typer.Option(help="With --pool: a level (default: 0.05), or 0.05,tolerance=0.01, or 0.05,per_class=true."),
+    ] = None,
     id: Annotated[str | None, typer.Option(help="With --pool: a column that names every row.")] = None,
     group: Annotated[str | None, typer.Option(help="With --pool: a column of groups, and a claim for each.")] = None,
     allow: Annotated[
@@ -263,7 +264,7 @@ def review(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Look at suspicious labels on a page of this machine, and decide; or prove it there, row by row."""
+    """Check suspicious labels in your browser, or prove there that the model is not worse (--pool)."""
     talk = Talk(quiet)
     with wrong_input_in_one_line(talk):
         from safegain.cli.review import run_review

@@ -14,7 +14,7 @@ from safegain.runs.folder import RunError
 from safegain.tables import Source, write_table
 
 WRONG = 0.4  # of the doubtful labels: each is then the next digit
-PARTS = {"train": 1200, "trusted": 120, "fresh": 477}
+PARTS = {"train": 1200, "trusted": 120, "fresh": 277, "pool": 200}
 
 
 def run_demo(folder: Path, talk: Talk) -> None:
@@ -24,7 +24,8 @@ def run_demo(folder: Path, talk: Talk) -> None:
     talk.say(
         f"{folder}/train.csv: {PARTS['train']} pictures of digits, {WRONG:.0%} with a wrong label\n"
         f"{folder}/trusted.csv: {PARTS['trusted']} with right ones\n"
-        f"{folder}/fresh.csv: {PARTS['fresh']} more, to certify on later\n\n"
+        f"{folder}/fresh.csv: {PARTS['fresh']} more, to certify on later\n"
+        f"{folder}/pool.csv: {PARTS['pool']} without labels, to prove it in the browser\n\n"
         f"safegain fit {folder}/train.csv --label digit --trusted {folder}/trusted.csv --out {folder}/run\n"
     )
     train, trusted, out = (str((folder / name).absolute()) for name in ("train.csv", "trusted.csv", "run"))
@@ -34,7 +35,7 @@ def run_demo(folder: Path, talk: Talk) -> None:
 
 
 def write_files(folder: Path) -> None:
-    """pictures/*.png, and three tables of their paths with a digit each."""
+    """pictures/*.png, and tables of their paths with a digit each; the pool has none."""
     (folder / "pictures").mkdir(parents=True)
     digits = load_digits()
     random = np.random.RandomState(0)
@@ -48,5 +49,8 @@ def write_files(folder: Path) -> None:
         labels = digits.target[order][rows]
         if part == "train":
             labels = np.where(random.rand(n) < WRONG, (labels + 1) % 10, labels)
-        write_table(folder / f"{part}.csv", {"picture": names[rows], "digit": labels})
+        table = {"picture": names[rows], "digit": labels}
+        if part == "pool":
+            del table["digit"]
+        write_table(folder / f"{part}.csv", table)
         first += n

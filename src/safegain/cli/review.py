@@ -21,10 +21,12 @@ def run_review(
         from safegain.jobs.proving import begin_proof
         from safegain.jobs.settings import claims_of
 
-        claims = claims_of(test["certificate"]).with_params(per_group=test["group"] is not None)
+        claims = claims_of(test["certificate"] or "0.05").with_params(per_group=test["group"] is not None)
         proof, begun = begin_proof(run, pool, claims, id=test["id"], group=test["group"], allow=test["allow"])
-        talk.say(f"{pool}: {'a new test begins' if begun else 'its test goes on'}; label rows on the page")
-    elif given := [name for name in ("id", "group", "allow") if test[name] is not None]:
+        talk.say(
+            f"{pool}: {'a new test begins' if begun else 'its test goes on'}, proof-{proof}; label rows on the page"
+        )
+    elif given := [name for name in ("certificate", "id", "group", "allow") if test[name] is not None]:
         raise ValueError(f"{given[0]}: belongs to the test of a pool; give --pool FILE too, or leave it out")
     announce = lambda url: talk.tell(url, {"url": url})  # noqa: E731
     serve(run, port=port, open_browser=browser, announce=announce, proof=proof, certified=_write_report)

@@ -11,7 +11,7 @@ import numpy as np
 
 from safegain.cli.talk import Talk
 from safegain.data.files import written
-from safegain.jobs.ready import describe_rows, ready, with_columns
+from safegain.jobs.ready import describe_rows, ready, used_rows, with_columns
 from safegain.runs.folder import Run, certificate_path, open_run
 from safegain.runs.words import judged, label_text, noise_words, range_text
 from safegain.tables import BadFile, print_table, read_rows, write_table
@@ -93,10 +93,7 @@ def run_certify(
         try:
             certificate = estimator.certify(X, rows.y, made, groups=rows.groups)
         except UsedRows as error:
-            raise BadFile(
-                f"{fresh}: {len(error.rows)} rows ({rows.table.place(error.rows[0])} first) {error.what}; a "
-                "certificate needs fresh ones. If they are others that look the same, say why: --allow REASON"
-            ) from None
+            raise used_rows(error, rows.table) from None
         created = datetime.now(UTC).isoformat(timespec="seconds")
         facts = {**certificate.as_dict(), "file": str(fresh), "created": created}
         write_ledger(folder, estimator.ledger_)  # first: a test that was seen is used up, whatever happens then

@@ -1,6 +1,5 @@
 """A test by disagreements of a run's model, from a file of fresh rows: begun here, it goes on with every label."""
 
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,19 +8,20 @@ import numpy as np
 
 from safegain.certificates.claims import Claims
 from safegain.certificates.ledger import UsedRows
-from safegain.certificates.stream import Disagreements
+from safegain.certificates.stream import Disagreements, by_disagreements
 from safegain.data.digest import digests, id_digests
 from safegain.encoding import thumbnail
-from safegain.jobs.ready import describe_rows, ready, with_columns
+from safegain.jobs.ready import describe_rows, ready, used_rows, with_columns
 from safegain.jobs.shown import example_frame
 from safegain.runs import certificate_facts
 from safegain.runs.folder import Run, RunError
 from safegain.runs.ledger_file import write_ledger
 from safegain.runs.lock import locked
-from safegain.runs.proof import Proof
 from safegain.runs.proof_file import ProofArrays, read_proofs, write_proof
 from safegain.tables import BadFile, read_rows
 from safegain.tables.rows import RowsToUse
+
+LONGEST = 100_000  # characters of a text: whoever labels a row has to see all of it
 
 
 def begin_proof(
@@ -42,6 +42,7 @@ def begin_proof(
         raise RunError(f"{folder}: predicts numbers, which nearly always differ; label rows and use: safegain certify")
     if run.facts.verdict is not None and run.facts.verdict.outcome == "fell back":
         raise RunError(f"{folder}: handed back its reference, so that there are no two models to compare")
+    claims = by_disagreements(claims, groups=group)
     with locked(folder):
         found = read_rows(pool, columns, id=id, group=group)
         estimator, X = ready(run, found.table)
@@ -55,10 +56,7 @@ def begin_proof(
         try:
             stream = estimator.certify_stream(X, claims, groups=found.groups)
         except UsedRows as error:
-            raise BadFile(
-                f"{pool}: {len(error.rows)} rows ({found.table.place(error.rows[0])} first) {error.what}; a "
-                "certificate needs fresh ones. If they are others that look the same, say why: --allow REASON"
-            ) from None
+            raise used_rows(error, found.table) from None
         if not len(stream.order):
             raise BadFile(
                 f"{pool}: the model and its reference say the same of all {len(X):,} rows, so that none is to be "
@@ -77,7 +75,8 @@ def begin_proof(
             remarks=list(stream.remarks),
         )
         arrays = _arrays(run, stream, X, (D, ids), found.groups)
-        shown = _shown(found, stream.order, {name for name, kind in columns.items() if kind == "image"})
+        names = {} if id is None or found.ids is None else {id: found.ids}
+        shown = _shown(found, names, stream.order, {name for name, kind in columns.items() if kind == "image"})
         number = run.next_number
         write_proof(folder, number, facts, arrays, shown)
         write_ledger(folder, ledger)
@@ -87,19 +86,19 @@ def begin_proof(
 def _going_on(
     run: Run, rows: tuple[np.ndarray, np.ndarray], claims: Claims, groups: np.ndarray | None, allow: str | None
 ) -> int | None:
-    """The number of the proof that is of these rows and claims, and has not ended."""
-    names = _names(groups)
+    """The number of the proof of these rows and claims, be it that it has ended; RunError: the claims are others."""
+    asked = (claims.delta, claims.tolerance_of_error, claims.per_class, _names(groups))
     for file in read_proofs(run.folder):
         facts, known = file.facts, file.arrays
-        asked = (claims.delta, claims.tolerance_of_error, claims.per_class, names)
-        same = asked == (facts.delta, facts.tolerance, facts.per_class, facts.groups)
-        same = same and all(map(np.array_equal, rows, (known.digests, known.ids)))
-        same = same and np.array_equal(_codes(groups, len(known.digests)), known.groups)
-        if not same or allow not in (None, facts.allowed):
+        if not all(map(np.array_equal, rows, (known.digests, known.ids))):
             continue
-        with closing(Proof(run, file)) as proof:
-            if not proof.over:
-                return file.number
+        if asked == (facts.delta, facts.tolerance, facts.per_class, facts.groups) and allow in (None, facts.allowed):
+            return file.number
+        raise RunError(
+            f"{run.folder}: has begun the test of these rows with other options, as proof-{file.number}.json tells "
+            f"(certificate {facts.delta:g}, tolerance {facts.tolerance:g}, per_class {facts.per_class}, groups "
+            f"{facts.groups}); repeat those, or give other fresh rows"
+        )
     return None
 
 
@@ -134,9 +133,9 @@ def _arrays(
     )
 
 
-def _shown(found: RowsToUse, numbers: np.ndarray, images: set[str]) -> Any:
-    """Features alone: a label in the file stays unseen."""
+def _shown(found: RowsToUse, names: dict[str, np.ndarray], numbers: np.ndarray, images: set[str]) -> Any:
+    """Names and features alone: a label in the file stays unseen."""
     beside = found.table.path.parent
     pictures = [found.table.columns[name] for name in found.table.columns if name in images]
     small = [thumbnail(pictures[0], int(row), beside) for row in numbers] if pictures else None
-    return example_frame(found.table.columns, numbers, small)
+    return example_frame(names | found.table.columns, numbers, small, LONGEST)

@@ -8,11 +8,11 @@ import pandas as pd
 
 from safegain.data.kinds import Kind
 from safegain.runs.folder import Run, RunError, open_run
-from safegain.tables import Table
+from safegain.tables import BadFile, Table
 from safegain.tables.rows import RowsToUse
 
 if TYPE_CHECKING:  # nothing here waits for torch
-    from safegain.certificates.ledger import Ledger
+    from safegain.certificates.ledger import Ledger, UsedRows
 
 
 def with_columns(folder: Path) -> tuple[Run, dict[str, Kind]]:
@@ -36,6 +36,15 @@ def describe_rows(run: Run, ledger: "Ledger", rows: RowsToUse) -> None:
     else:
         ledger.name(rows.ids)
         know_ids(run, ledger)
+
+
+def used_rows(error: "UsedRows", table: Table) -> BadFile:
+    """What is wrong with a file of fresh rows, in its own terms."""
+    return BadFile(
+        f"{table.path}: {len(error.rows)} rows ({table.place(error.rows[0])} first) {error.what}; a certificate needs "
+        "fresh ones. Take them out; or if these are other rows that only look the same, repeat with --allow and the "
+        "reason"
+    )
 
 
 def cells_of(table: Table) -> pd.DataFrame:

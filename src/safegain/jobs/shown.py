@@ -77,27 +77,32 @@ def nearest_trusted(X: Any, rows: np.ndarray, trusted: np.ndarray, k: int = 3) -
 
 
 def example_frame(
-    columns: Mapping[str, Any], rows: np.ndarray, pictures: Sequence[bytes | None] | None = None
+    columns: Mapping[str, Any],
+    rows: np.ndarray,
+    pictures: Sequence[bytes | None] | None = None,
+    longest: int = LONGEST,
 ) -> pd.DataFrame:
     """row, values (a JSON object of texts) and picture of some rows; columns are arrays of Arrow or of NumPy.
 
-    `pictures` has one for each of `rows`. Pictures that are a column themselves have no text.
+    `pictures` has one for each of `rows`. Pictures that are a column themselves have no text. A text has its `longest`
+    first characters, and says how many it has.
     """
-    told = {name: _texts(values, rows) for name, values in columns.items() if getattr(values, "ndim", 1) < 3}
+    told = {name: _texts(values, rows, longest) for name, values in columns.items() if getattr(values, "ndim", 1) < 3}
     values = [json.dumps(dict(zip(told, each, strict=True))) for each in zip(*told.values(), strict=True)]
     found = {"row": np.asarray(rows, np.int64), "values": values or ["{}"] * len(rows)}
     return pd.DataFrame(found | {"picture": [None] * len(rows) if pictures is None else list(pictures)})
 
 
-def _texts(values: Any, rows: np.ndarray) -> list[str]:
+def _texts(values: Any, rows: np.ndarray, longest: int) -> list[str]:
     taken = values[rows].tolist() if isinstance(values, np.ndarray) else values.take(rows).to_pylist()
-    return [_text(value) for value in taken]
+    return [_text(value, longest) for value in taken]
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, longest: int) -> str:
     if value is None or value != value:  # NaN is not itself
         return ""
     if isinstance(value, list):
         more = f" ... ({len(value)} numbers)" if len(value) > FEW_NUMBERS else ""
         return " ".join(f"{each:.6g}" for each in value[:FEW_NUMBERS]) + more
-    return str(value)[:LONGEST]
+    said = str(value)
+    return said if len(said) <= longest else f"{said[:longest]}… ({len(said):,} characters)"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from safegain.certificates.answers import said_of
+from safegain.certificates.certificate import counted
 from safegain.certificates.claims import Claims
 from safegain.certificates.ledger import About, Fresh, Ledger, UsedRows, in_drawn_order, remarks
 from safegain.data.digest import digests
@@ -44,8 +45,9 @@ def _verified(run: Run, file: ProofFile, estimator: Any) -> Verified:
     path, problems = certificate_path(run.folder, file.number), _problems_of_rows(run, file, estimator)
     with closing(Proof(run, file)) as proof:
         stored = read_typed(path, Certificate) if path.exists() else None
-        if stored is None and proof.over:
-            problems.append("it has ended and is not written down; open it once more with safegain review")
+        if stored is None:
+            n = len(proof.stream.labels)
+            problems.append(f"there is no such file, only {counted(n, 'label')}; safegain review writes it down")
         labels = proof.stream.labels
         if stored is not None and stored.pool is not None:
             labels = labels[: stored.pool.labelled]  # some may have followed

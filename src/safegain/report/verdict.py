@@ -57,8 +57,9 @@ def verdict(facts: Facts, standings: list[Standing], later: list[Certificate], r
             f"This compares the models on your {standings[0].n:,} trusted rows. It is not a proof: other rows may say "
             "otherwise."
         )
-    if later and later[-1].certified:
-        grounds += ["A later test on fresh rows certified it. " + certificate_words(later[-1], numbers)[0]]
+    if later:
+        words = certificate_words(later[-1], numbers)[0]
+        grounds += [f"A later test on fresh rows certified it. {words}" if later[-1].certified else f"Later: {words}"]
     return Verdict(
         outcome,
         OUTCOMES.get(outcome, "No verdict"),
@@ -90,11 +91,16 @@ def certificate_words(certificate: Certificate, numbers: bool) -> list[str]:
     weakest = max(entries, key=lambda entry: entry.p_value)
     n, delta, tolerance = certificate.n, weakest.delta, weakest.tolerance
     if not certificate.certified:
-        return [
-            f"A test on {count(n, 'fresh row')} did not certify the new model: one that is no better could do as well "
-            f"by luck in up to {chance(weakest.p_value)} cases, and a certificate allows only {chance(delta)}. "
-            + evidence(weakest, numbers)
-        ]
+        tested = f"A test on {count(n, 'fresh row')}"
+        if certificate.pool is not None:
+            tested = f"A test with {count(certificate.pool.labelled, 'label')} of {certificate.pool.rows:,} fresh rows"
+        luck = (
+            f"one that is no better could do as well by luck in up to {chance(weakest.p_value)} cases, and a "
+            f"certificate allows only {chance(delta)}."
+        )
+        if weakest.p_value == 1:
+            luck = "these rows gave no evidence for it."
+        return [f"{tested} did not certify the new model: {luck} {evidence(weakest, numbers)}"]
     no_better = f"worse by {_amount(tolerance, weakest)} or more" if tolerance else "no better"
     fooled = (
         f"If the new model were really {no_better}, a test like this would wrongly certify it in at most "
@@ -114,7 +120,11 @@ def certificate_words(certificate: Certificate, numbers: bool) -> list[str]:
     if len(entries) > 1:
         lines.append(f"It passed all {len(entries)} tests; this was the closest.")
     if weakest.lower_bound > 0:
-        lines.append(f"With the same confidence, its gain is at least {_amount(weakest.lower_bound, weakest)}.")
+        amount = _amount(weakest.lower_bound, weakest)
+        gain = (
+            f"it gets at least {amount} more right" if weakest.measure == "error" else f"its gain is at least {amount}"
+        )
+        lines.append(f"With the same confidence, {gain}.")
     return [lines[0], " ".join(lines[1:])]
 
 
@@ -140,9 +150,13 @@ def _advice(outcome: str, facts: Facts, run: str, *, proved: bool) -> list[Advic
     certify = f"safegain certify {run} fresh.csv" if from_files else "model.certify(X_fresh, y_fresh)"
     review = Advice("Check the labels below, most suspicious first.", f"safegain review {run}")
     prove = Advice("For a proof, label fresh rows carefully and test on them.", certify)
+    few = Advice(
+        "Or label only rows on which the two models differ, in your browser.", f"safegain review {run} --pool new.csv"
+    )
+    proof = [prove, few] if from_files and facts.task == "classes" else [prove]
     return {
         "improved": [Advice("Use the new model.", predict), review],
-        "safe": [Advice("You can use the new model.", predict), *([] if proved else [prove]), review],
+        "safe": [Advice("You can use the new model.", predict), *([] if proved else proof), review],
         "fell back": [
             Advice("Go on as before; nothing is lost.", predict),
             Advice("Check labels: those you confirm become trusted rows in the next fit.", review.command),

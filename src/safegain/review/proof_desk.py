@@ -95,6 +95,7 @@ class ProofDesk:
             "evidence": _drawn(stream.evidence),
             "counter": _drawn(stream.counter_evidence),
             "certified": stream.certified,
+            "worse": bool(stream.counter_evidence.max(initial=0) >= 1 / proof.file.facts.level),
             "over": proof.over,
             "more": stream.likely_needed,
             "sentence": certificate.sentence,

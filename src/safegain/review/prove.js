@@ -24,14 +24,16 @@ async function trying(work) {
 
 function reach(gone, failing = null) {
   const waiting = unsent ? [{ row: { row: unsent.row }, words: unsent.words }] : [];
-  const text = trouble(gone, failing, waiting, state);
+  const text = trouble(gone, failing, waiting, state?.proof ? { folder: `${state.folder} --pool ${state.proof.pool}` } : state);
   $("banner").hidden = text === null;
   if (text && $("banner").textContent !== text) $("banner").textContent = text;
   count(waiting.length);
 }
 
 function adopt(found) {
-  const same = found.proof && state?.proof?.place === found.proof.place && state.proof.written === found.proof.written;
+  const before = state?.proof?.place;
+  const same = found.proof && before === found.proof.place && state.proof.written === found.proof.written;
+  if (chosen !== undefined && found.proof?.place > before) say(`Row ${state.proof.row.row} was labelled in another tab.`);
   state = found;
   if (same) return;
   chosen = undefined;
@@ -53,8 +55,12 @@ function show() {
   if (!typing()) $("main").focus({ preventScroll: true });
 }
 
-const outlook = ({ over, more, place }) =>
-  over || place === 0 ? "" : more == null ? ": no end in sight" : `: about ${more} more may be enough`;
+function outlook({ over, more, place, differing, worse }) {
+  if (over || place === 0) return "";
+  if (worse) return ": they show that the new model is worse";
+  if (more == null) return ": they do not favour the new model so far";
+  return more > differing - place ? ": this pool may have too few rows" : `: about ${more} more may be enough`;
+}
 
 function nothing(why, folder) {
   return el("div", { class: "end" }, el("h2", {}, why ? "Not for this run" : "A file of fresh rows is needed"),
@@ -69,17 +75,17 @@ function question(proof) {
   const words = chosen === null ? "“I cannot tell”" : label(proof.classes[chosen]);
   const save = el("button", { class: "choice main", disabled: !ready, click: put }, el("span", {}, "Save ", ready ? words : "…"), el("kbd", {}, "Enter"));
   const hard = el("button", { class: `choice ${chosen === null ? "picked" : ""}`, click: () => pick(null) },
-    el("span", {}, "I cannot tell: counts as lost"), el("kbd", {}, "S"));
+    el("span", {}, "I cannot tell (counts against the new model)"), el("kbd", {}, "S"));
   const side = el("section", { class: "choices", "aria-label": "Its label" },
     classes(proof, { other: pick }, chosen, "The right label"), hard, save);
   return el("div", { class: "single" }, subject(proof.row), side);
 }
 
 function verdict(proof) {
-  const title = proof.certified ? "Certified" : "Not certified: every differing row has a label";
+  const title = proof.certified ? "Certified" : "Not certified: no rows are left to label";
   return el("div", { class: "end" }, el("h2", {}, title), el("p", {}, proof.sentence),
-    el("p", { class: "small" }, proof.written ? "The certificate is in the run folder and in its report." : "Writing it down …"),
-    proof.certified ? null : el("p", {}, "A larger pool is a new test, at a smaller level."));
+    el("p", { class: "small" }, proof.written ? "The result is in the run folder and in its report." : "Saving the result …"),
+    proof.certified ? null : el("p", {}, "To try again, give a pool of other fresh rows: a new test, at a smaller level."));
 }
 
 // One claim is what the sentence says already.
@@ -110,6 +116,7 @@ async function flush() {
     const { status, answer } = await ask("/api/proof/label", { place, choice, who });
     if (status !== 200 && status !== 409) throw new Error(answer.error); // it stays, and the next poll sends it again
     unsent = null;
+    chosen = undefined; // it was this tab's own
     adopt(answer);
     say(status === 200 ? `Row ${row}: saved.` : `Row ${row} was labelled in another tab.`);
   });
@@ -120,7 +127,7 @@ async function stop() {
   const { status, answer } = await ask("/api/proof/stop", {});
   if (status !== 200) throw new Error(answer.error);
   adopt(answer);
-  say("The certificate as it stands is in the run folder. You can go on.");
+  say("The result so far is in the run folder. You can go on.");
 }
 
 // --- keys

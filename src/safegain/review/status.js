@@ -3,7 +3,14 @@ import { token } from "./server.js";
 
 const $ = (id) => document.getElementById(id);
 
-export const say = (text) => ($("said").textContent = text);
+const SHOWN = 6000; // milliseconds
+let fading;
+
+export function say(text) {
+  $("said").textContent = text;
+  clearTimeout(fading);
+  fading = setTimeout(() => ($("said").textContent = ""), SHOWN);
+}
 
 export function count(unsaved) {
   $("saved").textContent = unsaved ? `${unsaved} not saved yet` : "all saved";

@@ -115,7 +115,7 @@ class SafenessReport:
     def __str__(self) -> str:
         width = max((len(s.name) for s in self.sets), default=0)
         rows = [
-            f"  {s.name:<{width}}  raw {s.raw_loss:.4g}  new {s.new_loss:.4g}  margin {s.margin:+.4g}"
+            f"  {s.name:<{width}}  reference {s.raw_loss:.4g}  new {s.new_loss:.4g}  margin {s.margin:+.4g}"
             for s in self.sets
         ]
         return "\n".join([self.status, *rows])
