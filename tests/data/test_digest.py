@@ -276,3 +276,27 @@ def test_case_and_spaces_of_texts_do_not_count():
     np.testing.assert_array_equal(digests(other), digests(frame))
     assert not alike(digests(frame.assign(kind=["c"] * 300)), digests(frame)).any()
     assert not among(digests(frame.assign(size=frame["size"] + 1000)), digests(frame)).any()
+
+
+@pytest.mark.parametrize(
+    ("column", "other"),
+    [
+        (np.arange(50.0), np.arange(50.0).astype(object)),
+        (np.arange(50), pd.Categorical(np.arange(50))),
+        (np.array(["a", "b"] * 25), pd.Categorical(["a", "b"] * 25)),
+        (np.arange(50) % 2 == 0, (np.arange(50) % 2 == 0).astype(object)),
+        (pd.date_range("2026-01-01", periods=50, unit="ns"), pd.date_range("2026-01-01", periods=50, unit="s")),
+    ],
+    ids=["objects", "categories of numbers", "categories", "booleans", "dates"],
+)
+def test_the_type_of_a_column_does_not_count(column, other):
+    frames = [pd.DataFrame({"x": each, "y": np.arange(50.0)}) for each in (column, other)]
+    np.testing.assert_array_equal(*map(digests, frames))
+    gap = frames[0].astype({"x": object})
+    gap.loc[3, "x"] = None
+    assert (digests(gap) != digests(frames[0])).any(axis=1).tolist() == [row == 3 for row in range(50)]
+
+
+def test_an_array_of_objects_is_one_of_numbers():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    np.testing.assert_array_equal(digests(X.astype(object)), digests(X))

@@ -28,6 +28,8 @@ TINY = 1e-300  # what is smaller counts as zero
 LEAST = -301  # decade
 NOT_A_NUMBER, INFINITE = 1, 2  # cells of numbers are above these
 CHANCE = 1e-5  # that honest rows are refused
+NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal", "boolean")  # as pandas calls columns of objects
+DATES = ("datetime64", "datetime", "date")
 PLACES, BASE = 5, 900  # five whole numbers of three digits, which rounding leaves as they are, hold what a hash does
 
 
@@ -194,6 +196,15 @@ def _columns(rows: Any) -> dict[int, Any]:
 
 
 def _numbers(column: pd.Series) -> np.ndarray:
+    """The same for the same values, whatever the type of the column."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    kind = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else ""
+    if pd.api.types.is_datetime64_any_dtype(column) or kind in DATES:
+        seconds = pd.to_datetime(column, utc=True).dt.as_unit("ns").astype("int64") / 1e9
+        column = seconds.where(column.notna())
+    elif kind in NUMBERS:
+        column = pd.to_numeric(column)
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         return column.to_numpy(dtype=float, na_value=np.nan)
     hashes = np.array([_hash(value) for value in column], dtype=np.uint64)
