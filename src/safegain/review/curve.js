@@ -24,7 +24,7 @@ export function curve({ evidence, counter, needed, differing, more, place, certi
   const node = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": told, class: "curve" });
   const across = (h, kind, ...texts) => {
     node.append(svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(h), y2: y(h), class: kind }));
-    texts.forEach((text, i) => node.append(svg("text", { x: LEFT - 8, y: y(h) + 4 + 14 * (i - (texts.length - 1) / 2), "text-anchor": "end" }, text)));
+    texts.forEach((text, i) => node.append(svg("text", { x: LEFT - 8, y: y(h), dy: `${0.33 + 1.15 * (i - (texts.length - 1) / 2)}em`, "text-anchor": "end" }, text)));
   };
   across(bound, "bound certified", "certified", `${needed.toFixed(0)} : 1`);
   across(0, "zero", "even");

@@ -3,7 +3,7 @@ import { token } from "./server.js";
 
 const $ = (id) => document.getElementById(id);
 
-const SHOWN = 6000; // milliseconds
+const SHOWN = 3000; // milliseconds
 let fading;
 
 export function say(text) {
