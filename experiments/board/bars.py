@@ -46,11 +46,19 @@ def cell_differences(scores: Scores, ours: Entry) -> list[Difference]:
 
 
 def final_bars(scores: Scores, ours: Entry, strongest: list[Entry] | None) -> list[Bar]:
-    """Undecided while a run of the final part is missing."""
-    whole = not scores.missing()
-    return [*_hindsight(scores, ours, whole), _gap(scores, ours, whole), _tests(scores, ours, strongest, whole)] + [
-        _safe(scores, ours, n_trusted, share, whole) for n_trusted, share in SHARES.items()
+    """Each undecided while a run that it takes is missing."""
+    judged = [scores.table(USUAL), scores.of(ours)[:, JUDGED]]
+    bounds, cv = (scores.table(entries)[..., JUDGED] for entries in (BOUNDS, CROSS_VALIDATED))
+    return [
+        *_hindsight(scores, ours, _there(*judged)),
+        _gap(scores, ours, _there(*judged, bounds)),
+        _tests(scores, ours, strongest, not scores.missing()),
+        *(_safe(scores, ours, n_trusted, share, _there(*judged, cv)) for n_trusted, share in SHARES.items()),
     ]
+
+
+def _there(*figures: np.ndarray) -> bool:
+    return all(np.isfinite(each).all() for each in figures)
 
 
 def _hindsight(scores: Scores, ours: Entry, whole: bool) -> list[Bar]:

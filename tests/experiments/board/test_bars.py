@@ -14,7 +14,7 @@ from experiments.board.bars import (
     paired_sets,
 )
 from experiments.board.cells import LETTER, MNIST, VERY_FEW_CELLS
-from experiments.board.entries import JUDGED, OURS, PEERS, PLAIN, USUAL
+from experiments.board.entries import BOUNDS, CROSS_VALIDATED, JUDGED, OURS, PEERS, PLAIN, USUAL
 from experiments.board.plan import NAMED, VERY_FEW
 from experiments.board.scores import Scores
 
@@ -62,9 +62,13 @@ def test_bars_are_met_where_we_are_ahead_and_missed_where_we_are_behind():
     assert met(ours_at(83.0))[4:] == [False, False]
 
 
-def test_bars_wait_for_every_run_and_for_names():
-    run = PEERS[-1].run(CELLS[0], 9)
-    assert met(drop=[run]) == [None] * 6
+def test_bars_wait_for_every_run_that_they_take_and_for_names():
+    assert met(drop=[PEERS[-1].run(CELLS[0], 9)]) == [True, True, True, None, True, True]
+    assert met(drop=[PLAIN.run(CELLS[0], 1)]) == [True, True, True, None, True, True]  # it does not judge
+    assert met(drop=[CROSS_VALIDATED[0].run(CELLS[0], 9)]) == [True, True, True, None, None, None]
+    assert met(drop=[BOUNDS[0].run(CELLS[0], 9)]) == [True, True, None, None, True, True]
+    for run in (USUAL[0].run(CELLS[0], 1), PLAIN.run(CELLS[0], 9)):
+        assert met(drop=[run]) == [None] * 6
     empty = final_bars(Scores(PART, nothing), PLAIN, None)
     assert [bar.met for bar in empty] == [None] * 6
     assert "not named" in empty[3].numbers
