@@ -19,12 +19,15 @@ def make_proof(folder: Path, *, rows: int = 400, differing: int = 60, number: in
     random = np.random.default_rng(number)
     X = random.normal(size=(rows, 3))
     D = digests(X)
-    order = in_drawn_order(D, np.sort(random.choice(rows, differing, replace=False)))
+    exact = np.zeros(rows, np.uint64)
+    order = in_drawn_order(D, exact, np.sort(random.choice(rows, differing, replace=False)))
     new = random.integers(len(CLASSES), size=differing)
     old = (new + random.integers(1, len(CLASSES), size=differing)) % len(CLASSES)
     arrays = ProofArrays(
         digests=D,
+        exact=exact,
         ids=np.zeros_like(D),
+        cells=np.zeros_like(D),
         once=np.ones(rows, bool),
         groups=(np.arange(rows) % 2 if groups else np.zeros(rows)).astype(np.int64),
         order=order,

@@ -177,3 +177,19 @@ def test_a_zero_one_loss_that_is_not_is_refused():
 def test_no_measure_is_refused(measures):
     with pytest.raises(ValueError, match="measures must name one measure or several"):
         Claims(measures=measures)
+
+
+def test_gaps_in_numbers_are_alike_and_infinity_hides_nothing():
+    said = np.where(ROWS % 7 == 0, np.nan, ROWS * 1.0)
+
+    class Fixed:
+        def __init__(self, noise):
+            self.noise = noise
+
+        def predict(self, X):
+            found = said[np.asarray(X)] + self.noise * len(X)
+            return np.where(np.asarray(X) == 3, np.inf, found)
+
+    assert said_of(Fixed(0.0), ROWS, "predict", "new").shape == (40,)
+    with pytest.raises(ValueError, match="depends on the other rows"):
+        said_of(Fixed(0.1), ROWS, "predict", "new")

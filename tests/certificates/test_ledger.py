@@ -148,7 +148,7 @@ def test_copies_within_a_file_count_once():
 
 def test_which_copy_is_tested_is_drawn():
     D = digests(np.tile(np.arange(1.0, 51)[:, None], (2, 1)))
-    kept = np.flatnonzero(each_once(D))
+    kept = np.flatnonzero(each_once(D, np.zeros(100, np.uint64)))
     assert sorted(kept % 50) == list(range(50))
     assert 10 < (kept < 50).sum() < 40
 
@@ -332,3 +332,80 @@ def test_the_order_of_a_file_changes_nothing():
         stream = certify_stream(NEW, OLD, X[order])
         found[-1].append(digests(X[order][stream.order]).tolist())
     assert all(each == found[0] for each in found[1:])
+
+
+def test_rows_that_are_alike_and_not_equal_have_one_order_too():
+    """Two models may differ on them, so that their order in the file could be chosen by who knows the labels."""
+    k = np.repeat(np.arange(200), 2)
+    X = np.column_stack([1000.0 + k + 0.02 * (np.arange(400) % 2), np.ones(400)])  # one digest for each pair
+
+    class Last:
+        classes_ = np.array([0, 1])
+
+        def __init__(self, turned):
+            self.turned = turned
+
+        def predict(self, Z):
+            return ((np.asarray(Z)[:, 0] % 1 > 0.01) ^ self.turned).astype(int)
+
+    found = []
+    for order in (np.arange(400), np.arange(400) ^ 1, np.random.default_rng(0).permutation(400)):
+        stream = certify_stream(Last(False), Last(True), X[order])
+        found.append((X[order][stream.order].tolist(), X[order][stream.pool.once].sum()))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_stream_that_is_refused_spends_nothing():
+    X, _ = rows(200)
+    X[1] = X[0]
+    ledger, group = Ledger(), np.where(np.arange(200) < 1, "a", "b")
+    group_of_copy = np.where(np.arange(200) == 1, "a", "b")
+    counts = certify_stream(NEW, OLD, X).pool.once[0]  # or else its copy does
+    with pytest.raises(ValueError, match="every row of group a repeats"):
+        certify_stream(NEW, OLD, X, groups=group_of_copy if counts else group, ledger=ledger)
+    assert ledger.outcomes == []
+
+
+def test_cells_and_names_together():
+    """Who leaves the ids out, or gives them now, does not make tested rows fresh."""
+    X, y = rows(300)
+    names = [f"row {i}" for i in range(100)]
+    for first, second in ((None, names), (names, None)):
+        ledger = Ledger()
+        for said, scale in ((first, 2), (second, 3)):
+            ledger.show(X[:100])
+            if said is not None:
+                ledger.name(said)
+            if scale == 2:
+                certify(NEW, OLD, scale * X[:100] + 1, y[:100], ledger=ledger)
+                ledger = ledger.after(NO_ROWS)
+        with pytest.raises(UsedRows, match="were tested before"):
+            certify(NEW, OLD, 3 * X[:100] + 1, y[:100], ledger=ledger)
+
+
+def test_what_was_said_of_a_test_is_gone_with_it_but_after_a_refusal():
+    X, y = rows(300)
+    ledger = Ledger(X[:100], ids=np.arange(100))
+    ledger.allow("reason for this file")
+    with pytest.raises(ValueError, match="y: 100 labels, 1 of them missing"):
+        certify(NEW, OLD, X[:100], np.r_[np.nan, y[1:100]], ledger=ledger)
+    ledger.name(np.arange(100))
+    with pytest.raises(UsedRows):  # it is not allowed any more
+        certify(NEW, OLD, X[:100], y[:100], ledger=ledger)
+    ledger.allow("they are others")
+    certify(NEW, OLD, X[:100], y[:100], ledger=ledger)
+    assert ledger.tested_ids.any()
+
+
+def test_codes_with_zeros_in_front_may_stand_beside_others():
+    Ledger(np.arange(3.0)[:, None]).name(["7", "007", "8"])
+
+
+def test_priors_need_a_row_that_repeats_no_other():
+    X, y = rows(60)
+    y[:] = 1
+    y[:2], X[1] = 0, X[0]
+    learned = np.concatenate([X[:1], rows(300, seed=5)[0]])
+    claims = Claims(priors={0: 0.5, 1: 0.5})
+    with pytest.raises(ValueError, match=r"X: every row of class 0 repeats one .* so that priors cannot weigh it"):
+        certify(NEW, OLD, X, y, claims, ledger=Ledger(learned))

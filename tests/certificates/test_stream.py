@@ -80,7 +80,7 @@ def test_a_worse_model_is_seen_to_be_worse():
 def test_what_is_likely_needed_is_told_before_it_is_certified():
     _, new, old = rivals()
     stream = certify_stream(new, old, ROWS)
-    assert stream.certificate.sentence.count("No differing row has a label yet.") == 1
+    assert stream.certificate.sentence.count("No row that it is about has a label yet.") == 1
     for _ in range(5):
         stream.answer(new.said[stream.next_row])
     more = stream.likely_needed

@@ -11,7 +11,7 @@ import torch
 
 from safegain.data import digest
 from safegain.data.any_rows import AnyRows
-from safegain.data.digest import BLOCK_VALUES, CHANCE, among, clusters, digests, repeated
+from safegain.data.digest import BLOCK_VALUES, CHANCE, among, clusters, digests, exact_digests, repeated
 from safegain.data.rows import ArrayRows
 from safegain.datasets import load_regression, load_table
 from safegain.datasets.files import search_folders
@@ -300,3 +300,21 @@ def test_the_type_of_a_column_does_not_count(column, other):
 def test_an_array_of_objects_is_one_of_numbers():
     X = np.random.default_rng(0).normal(size=(40, 3))
     np.testing.assert_array_equal(digests(X.astype(object)), digests(X))
+
+
+def test_dates_are_not_rounded_and_may_lie_far_off():
+    hours = pd.DataFrame({"at": pd.date_range("2026-01-01", periods=500, freq="h"), "kind": np.arange(500) % 3})
+    assert len(np.unique(clusters(digests(hours)))) == 500
+    far = pd.DataFrame({"at": np.array(["9999-12-31", "2026-01-01"], "datetime64[us]")})
+    assert len(np.unique(clusters(digests(far)))) == 2
+    gaps = pd.DataFrame({"x": pd.Categorical([1, 2, np.nan])})
+    np.testing.assert_array_equal(digests(gaps), digests(pd.DataFrame({"x": [1.0, 2.0, np.nan]})))
+
+
+def test_exact_digests_tell_rows_apart_that_are_alike():
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    near = X * (1 + 1e-9)
+    assert alike(digests(near), digests(X)).all()
+    assert not np.isin(exact_digests(near), exact_digests(X)).any()
+    np.testing.assert_array_equal(exact_digests(scipy.sparse.csr_array(X)), exact_digests(X))
+    np.testing.assert_array_equal(exact_digests(-np.zeros((2, 3))), exact_digests(np.zeros((2, 3))))

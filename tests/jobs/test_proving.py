@@ -121,6 +121,22 @@ def test_the_same_pool_goes_on_and_another_is_a_new_test(run, fitted, tmp_path):
     assert [each.problems for each in verify_proofs(run)] == [[], nothing]
 
 
+def test_tests_that_go_on_side_by_side_are_verified(run, fitted, tmp_path):
+    """What the second one was told of the level was true then."""
+    frame(400, 5).to_csv(tmp_path / "other.csv", index=False)
+    begin_proof(run, fitted / "pool.csv", CLAIMS)
+    begin_proof(run, tmp_path / "other.csv", CLAIMS)
+    with closing(opened_proof(open_run(run), 1)) as first:
+        while not first.over:
+            first.add(len(first.stream.labels), first.stream.said_new[len(first.stream.labels)], "tab")
+        first.write_down(lambda: None)
+    with closing(opened_proof(open_run(run), 2)) as second:
+        second.add(0, second.stream.said_old[0], "tab")
+        second.write_down(lambda: None)
+    assert [trial.certified for trial in load(run)["model"].ledger_.trials] == [True, False]
+    assert [each.problems for each in verify_proofs(run)] == [[], []]
+
+
 def test_rows_of_the_fit_are_refused_unless_somebody_says_why(run, fitted):
     with pytest.raises(BadFile, match=r"train\.csv: .*line 2 first.* were in the fit"):
         begin_proof(run, fitted / "train.csv", CLAIMS)
@@ -161,7 +177,7 @@ def _change_json(path, **values):
     [
         (lambda run: _change_arrays(run, "rows", lambda a: a + 1), "the stored rows are not those of the pool"),
         (lambda run: _change_arrays(run, "new", lambda a: 1 - a), "something else of its rows"),
-        (lambda run: _change_json(run / "proof-1.json", level=0.05), "its level is none that the ledger gives"),
+        (lambda run: _change_json(run / "proof-1.json", level=0.05), "its level is not that of the ledger"),
         (lambda run: _change_json(run / "certificate-1.json", p_value=1e-9), "its p_value is not what the stored"),
         (lambda run: _change_json(run / "certificate-1.json", sentence="Certified."), "its sentence is not what"),
     ],

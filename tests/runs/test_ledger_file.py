@@ -43,7 +43,7 @@ def test_the_rows_of_the_certificate_are_used_up(saved):
 
 def test_what_is_written_is_read(saved, tmp_path):
     ledger = Ledger().after(saved("ridge")[0].ledger_.learned_from)
-    ledger.show(np.arange(6.0)[:, None])
+    ledger.show(np.arange(3.0)[:, None])
     ledger.write(ledger.learned_from[:3], Trial(0.05, 0.04, True, 3), ledger.about_next())
     ledger.write(ledger.learned_from[3:5], Trial(0.1, 0.08, False, 2))
     write_ledger(tmp_path, ledger)
@@ -51,7 +51,8 @@ def test_what_is_written_is_read(saved, tmp_path):
     same(found.tested, ledger.tested)
     same(found.learned_from, ledger.learned_from)
     assert found.trials == ledger.trials
-    same(found.tested_cells, digests(np.arange(6.0)[:, None]))
+    same(found.tested_cells[:3], digests(np.arange(3.0)[:, None]))
+    assert not found.tested_cells[3:].any()
 
 
 @pytest.mark.parametrize(

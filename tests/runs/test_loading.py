@@ -38,7 +38,7 @@ def test_what_is_loaded_has_the_bits_of_what_was_saved(saved, name):
         each.ledger_.allow("these are rows of the fit")
         certificates.append(each.certify(X[fresh], y[fresh]))
     *same_as, told = certificates[0].remarks
-    assert told == "The run folder does not know of it; safegain certify would write it down there."
+    assert told == "The run folder does not know of this test: only safegain certify writes tests down there."
     assert replace(certificates[0], remarks=tuple(same_as)) == certificates[1]
     estimator.ledger_.trials.pop()
     assert str(loaded.safeness_) == str(estimator.safeness_)

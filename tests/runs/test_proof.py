@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from safegain import Claims
-from safegain.certificates.ledger import NO_ROWS
+from safegain.certificates.ledger import NO_ROWS, About, Fresh
 from safegain.certificates.stream import CANNOT_TELL, Disagreements
 from safegain.runs.added_only import StoreError
 from safegain.runs.folder import RunError, certificate_path, open_run
@@ -54,7 +54,8 @@ def test_labels_are_there_again_and_give_the_same_certificate(folder):
         arrays = proof.file.arrays
         said = [np.array(CLASSES, dtype=object)[codes] for codes in (arrays.new, arrays.old)]
         parts = {"all rows": np.ones(400, bool)}
-        alone = Disagreements(Claims(0.04), arrays.order, *said, parts, arrays.once, [], ("This is test 1.",), None, 0)
+        pool = Fresh(arrays.digests, arrays.exact, About(), arrays.once, 0, None)
+        alone = Disagreements(Claims(0.04), arrays.order, *said, parts, pool, [], ("This is test 1.",), None, 0)
         for each in proof.stream.labels:
             alone.cannot_tell() if each is None else alone.answer(each)
         assert alone.certificate == proof.certificate

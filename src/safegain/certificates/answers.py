@@ -118,4 +118,5 @@ def taken(X: Any, rows: np.ndarray) -> Any:
 def _alike(some: np.ndarray, others: np.ndarray) -> bool:
     if some.dtype.kind != "f":
         return bool(np.array_equal(some, others))
-    return bool(np.allclose(some, others, rtol=SLACK, atol=SLACK * max(1.0, float(np.abs(others).max(initial=0)))))
+    size = float(np.abs(others[np.isfinite(others)]).max(initial=1.0))
+    return bool(np.allclose(some, others, rtol=SLACK, atol=SLACK * size, equal_nan=True))

@@ -179,7 +179,7 @@ def _why_not(entry: Entry) -> str:
 
 def _why_not_yet(entry: Entry) -> str:
     if entry.n == 0:
-        return "No differing row has a label yet."
+        return "No row that it is about has a label yet."
     neither = entry.n - entry.won - entry.lost
     if log_evidence(np.array(entry.lost), np.array(entry.won), np.array(neither)) >= math.log(1 / entry.delta):
         return "The labels show that the new model is worse."

@@ -17,7 +17,7 @@ from safegain.certificates.betting import betting_lower_bound, betting_p_value
 from safegain.certificates.bounded_losses import LossRange
 from safegain.certificates.certificate import NO_REPEATS, SIGN_TEST, Certificate, Entry
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import Fresh, Ledger, both_ways
+from safegain.certificates.ledger import About, Fresh, Ledger, both_ways
 from safegain.certificates.sign_test import gain_lower_bound, sign_test, tolerance_test
 from safegain.data.labels import as_array
 from safegain.data.splits import check_groups
@@ -69,9 +69,12 @@ def certify_in_order(
     Begin with the one that is surest to pass and end with the most ambitious. Going on after a failure would be one
     more try at level delta each time.
     """
-    claims = Claims.at(claims)
+    claims, about = Claims.at(claims), About() if ledger is None else ledger.about_next()
     _check_for_fresh_rows(claims, groups)
-    rows = _fresh_rows(X, y, groups, views, ledger, known_classes(old))
+    labels = _labels(X, y, known_classes(old))
+    group, fresh = check_groups(groups, len(labels)), Fresh.of(X, about, ledger, labels)
+    seen = {"all rows": X, **{f"view {name}": rows for name, rows in (views or {}).items()}}
+    rows = _FreshRows(seen, labels, group, fresh)
     if isinstance(old, BaseEstimator) and is_regressor(old):
         claims = claims.for_numbers()
     if claims.per_class and (unseen := np.setdiff1d(np.asarray(getattr(old, "classes_", rows.y)), rows.y)).size:
@@ -79,7 +82,6 @@ def certify_in_order(
             f"claims: per_class=True asks for a claim about class {unseen[0]}, and no fresh row is of it; give some, "
             "or leave per_class out"
         )
-    fresh = rows.fresh
     said, at_level = fresh.remarks(claims), claims.with_params(delta=fresh.level(claims.delta))
     tested: list[Certificate] = []
     for candidate in candidates:
@@ -102,9 +104,8 @@ class _FreshRows:
     fresh: Fresh
 
 
-def _fresh_rows(
-    X: Any, y: Any, groups: Any, views: Mapping[str, Any] | None, ledger: Ledger | None, classes: list[Any]
-) -> _FreshRows:
+def _labels(X: Any, y: Any, classes: list[Any]) -> np.ndarray:
+    """One for each row; `classes` are those of the reference, if it has some."""
     labels = as_array(y)
     missing = pd.isna(labels)
     if classes and -1 not in classes:
@@ -113,9 +114,7 @@ def _fresh_rows(
         raise ValueError(f"y: {len(labels)} labels, {int(missing.sum())} of them missing; every row needs one")
     if (n := n_rows(X)) != len(labels):
         raise ValueError(f"y: has {len(labels)} labels and X has {n} rows; give one label for each row of X")
-    group, fresh = check_groups(groups, len(labels)), Fresh.of(X, ledger, labels)
-    seen = {"all rows": X, **{f"view {name}": rows for name, rows in (views or {}).items()}}
-    return _FreshRows(seen, labels, group, fresh)
+    return labels
 
 
 def _entries(new: Any, old: Any, rows: _FreshRows, claims: Claims) -> Iterator[Entry]:
@@ -129,6 +128,12 @@ def _entries(new: Any, old: Any, rows: _FreshRows, claims: Claims) -> Iterator[E
                 parts |= _subsets(y, rows.groups, claims.per_class)
             for name, part in both_ways(parts, fresh.once).items():
                 kept = order[part[order]]
+                weighed = claims.priors is not None and name == view + NO_REPEATS
+                if weighed and (lost := np.setdiff1d(y, y[kept])).size:
+                    raise ValueError(
+                        f"X: every row of class {lost[0]} repeats one that counts elsewhere or was used, so that "
+                        "priors cannot weigh it; give others"
+                    )
                 yield certify_losses(
                     new_loss[kept],
                     old_loss[kept],

@@ -13,19 +13,20 @@ deltas, the sum is at most the largest.
 Rows that are alike are copies of one row, or rows that happen to be alike: nobody can tell. If they are copies, one of
 them counts and none that is like a used row. If they are not, all count, and without them the test would be about other
 data. So where there are some, each claim is tested both ways, and must pass both: in either case one of the two keeps
-the level.
+the level. (Where a file has both, copies of rows that are honestly alike too, neither does exactly.)
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from safegain.certificates.certificate import NO_REPEATS
 from safegain.certificates.claims import Claims
-from safegain.data.digest import among, clusters, digests, id_digests, repeated
+from safegain.data.digest import among, clusters, digests, exact_digests, id_digests, repeated
 
 NO_ROWS = np.empty((0, 2), dtype=np.uint64)
 LEAST_LEFT = 1e-9  # of a level, before rounding is all there is of it
@@ -70,7 +71,7 @@ class Ledger:
             )
         self.tested = NO_ROWS  # (m, 2); those of the last test come last
         self.tested_ids = NO_ROWS  # (m, 2), zeros where a row has no name
-        self.tested_cells = NO_ROWS  # (l, 2), as the rows were before they were encoded, as far as that is known
+        self.tested_cells = NO_ROWS  # (m, 2), as they were before they were encoded; zeros where that is not known
         self.trials: list[Trial] = []
         self.remark: str | None = None  # what a reader of the next certificate has to know of this ledger
         self._next = About()
@@ -90,7 +91,7 @@ class Ledger:
     def name(self, ids: Any) -> None:
         """The names of the rows of the next test."""
         named = id_digests(ids)
-        if len(again := np.flatnonzero(~_first(named))):
+        if len(again := np.flatnonzero(pd.Series(list(map(str, ids))).duplicated())):
             raise ValueError(
                 f"ids: {list(ids)[again[0]]!r} names two rows; give each row its own, and leave out rows that are "
                 "there twice"
@@ -107,6 +108,10 @@ class Ledger:
         """What was said of the next test, once: it is about one test, whatever becomes of it."""
         told, self._next = self._next, About()
         return told
+
+    def say_again(self, about: "About") -> None:
+        """Keep what was said of a test that was refused; why it is allowed was not said of this one."""
+        self._next = about._replace(allowed=None)
 
     @property
     def outcomes(self) -> list[bool]:
@@ -133,31 +138,30 @@ class Ledger:
             raise ValueError(f"ids: {len(names)} names for {len(D)} rows; give each row its own")
         used, twins = np.zeros(len(D), bool), np.zeros(len(D), bool)
         learned = self.learned_ids if len(self.learned_ids) else np.zeros_like(self.learned_from)
-        for known, ids, what in (
-            (self.learned_from, learned, "were in the fit"),
-            (self.tested, self.tested_ids, "were tested before"),
-        ):
+        places = [
+            (D, self.learned_from, learned, "were in the fit"),
+            (D, self.tested, self.tested_ids, "were tested before"),
+        ]
+        if about.cells is not None:
+            shown = self.tested_cells.any(axis=1)
+            places.append((about.cells, self.tested_cells[shown], self.tested_ids[shown], "were tested before"))
+        for rows, known, ids, what in places:
             by_name = ids.any(axis=1) & (names is not None)
             if names is not None:
                 if seen := np.flatnonzero(among(names, ids[by_name])).tolist():
                     raise UsedRows(seen, len(D), what)
-                twins[repeated(D, known[by_name])] = True
-            if seen := repeated(D, known[~by_name]):
+                twins[repeated(rows, known[by_name])] = True
+            if seen := repeated(rows, known[~by_name]):
                 raise UsedRows(seen, len(D), what)
-            used |= among(D, known[~by_name])
-        if about.cells is not None and names is None:
-            if seen := repeated(about.cells, self.tested_cells):
-                raise UsedRows(seen, len(D), "were tested before")
-            used |= among(about.cells, self.tested_cells)
+            used |= among(rows, known[~by_name])
         return used, int(twins.sum())
 
     def write(self, D: np.ndarray, trial: Trial, about: "About | None" = None) -> None:
         """A test was made of the rows of these digests, and this was said of them."""
-        about = about or About()
+        about, unknown = about or About(), np.zeros_like(D)
         self.tested = np.concatenate([self.tested, D])
-        self.tested_ids = np.concatenate([self.tested_ids, np.zeros_like(D) if about.names is None else about.names])
-        if about.cells is not None:
-            self.tested_cells = np.concatenate([self.tested_cells, about.cells])
+        self.tested_ids = np.concatenate([self.tested_ids, unknown if about.names is None else about.names])
+        self.tested_cells = np.concatenate([self.tested_cells, unknown if about.cells is None else about.cells])
         self.trials.append(trial)
 
     def certify(self, number: int) -> None:
@@ -178,28 +182,43 @@ class Fresh:
     """Rows to be tested, and what is known of them."""
 
     digests: np.ndarray  # (n, 2)
+    exact: np.ndarray  # (n,) digests without rounding, where some are alike; else zeros
     about: About
     once: np.ndarray  # (n,) bool: those that count if rows that are alike are copies
     twins: int  # rows that are like used ones, although their names are others
     ledger: Ledger | None
 
     @classmethod
-    def of(cls, X: Any, ledger: Ledger | None, labels: Any = None) -> "Fresh":
+    def of(cls, X: Any, about: "About", ledger: Ledger | None, labels: Any = None) -> "Fresh":
         """`labels`, where they are known, tell copies apart: which of them counts must not hang on their order."""
-        about = About() if ledger is None else ledger.about_next()
-        return cls.known(digests(X), about, ledger, labels)
+        D = digests(X)
+        exact = exact_digests(X) if len(np.unique(D[:, 0])) < len(D) else np.zeros(len(D), np.uint64)
+        try:
+            return cls.known(D, exact, about, ledger, labels)
+        except UsedRows:
+            if ledger is not None:
+                ledger.say_again(about)  # who allows them has named them already
+            raise
 
     @classmethod
-    def known(cls, D: np.ndarray, about: About, ledger: Ledger | None, labels: Any = None) -> "Fresh":
+    def known(
+        cls, D: np.ndarray, exact: np.ndarray, about: About, ledger: Ledger | None, labels: Any = None
+    ) -> "Fresh":
         used, twins = np.zeros(len(D), bool), 0
         if ledger is not None and about.allowed is None:
             used, twins = ledger.look_for(D, about)
         once = ~used
         if about.names is None:  # else the names tell copies from rows that are alike
-            once[once] = each_once(D[once], None if labels is None else np.asarray(labels)[once])
+            once[once] = each_once(D[once], exact[once], None if labels is None else np.asarray(labels)[once])
         if len(D) and not once.any():
-            raise ValueError(f"X: each of the {len(D):,} rows is like one that was used; give fresh ones")
-        return cls(D, about, once, twins, ledger)
+            raise ValueError(
+                f"X: each of the {len(D):,} rows is like one that was used; give fresh ones. If rows are of few kinds, "
+                "so that this cannot be, name them: ledger.name(ids)"
+            )
+        return cls(D, exact, about, once, twins, ledger)
+
+    def in_drawn_order(self, rows: np.ndarray) -> np.ndarray:
+        return in_drawn_order(self.digests, self.exact, rows)
 
     @property
     def seed(self) -> int:
@@ -214,9 +233,12 @@ class Fresh:
     def remarks(self, claims: Claims) -> tuple[str, ...]:
         """What a reader has to know of the rows, of what they stand for, and of earlier tests."""
         n, ledger = int((~self.once).sum()), self.ledger
-        before = None if ledger is None else ledger.trials
-        said = [*remarks(claims, n, self.twins, self.about.allowed, before)]
-        return (*said, ledger.remark) if ledger is not None and ledger.remark else tuple(said)
+        if ledger is None:
+            return remarks(claims, n, self.twins, self.about.allowed)
+        said = remarks(
+            claims, n, self.twins, self.about.allowed, ledger.trials, self.trial(claims.delta, certified=False)
+        )
+        return (*said, ledger.remark) if ledger.remark else said
 
 
 def both_ways(parts: Mapping[str, np.ndarray], once: np.ndarray) -> dict[str, np.ndarray]:
@@ -235,26 +257,29 @@ def both_ways(parts: Mapping[str, np.ndarray], once: np.ndarray) -> dict[str, np
 
 
 def remarks(
-    claims: Claims, n_repeats: int, twins: int, allowed: str | None, before: list[Trial] | None
+    claims: Claims,
+    n_repeats: int,
+    twins: int,
+    allowed: str | None,
+    before: Sequence[Trial] = (),
+    trial: Trial | None = None,
 ) -> tuple[str, ...]:
-    """Sentences that belong to a certificate; `before`: the tests before it, None: nothing is known of them."""
+    """Sentences that belong to the certificate of a trial; `before`: those before it. None: there is no ledger."""
     said = []
     if claims.priors is not None:
         said.append(f"Classes count by their priors: {', '.join(f'{c} {p:g}' for c, p in claims.priors.items())}.")
     if n_repeats:
-        said.append(f"{n_repeats:,} rows repeat others or used ones: each claim was tested with them and without them.")
+        rows = "1 row repeats" if n_repeats == 1 else f"{n_repeats:,} rows repeat"
+        said.append(f"{rows} others or used ones: each claim was tested with them and without them.")
     if twins:
         said.append(f"By their ids all rows are new, but {twins:,} look like rows that were used.")
     if allowed is not None:
         said.append(f'Whether the rows are fresh was not asked, because: "{allowed}".')
-    if before is None:
+    if trial is None:
         return (*said, "Of earlier tests nothing is known here.")
-    ledger = Ledger()
-    ledger.trials = before
-    together = max(claims.delta, *(trial.delta for trial in before)) if before else claims.delta
-    number, level = len(before) + 1, ledger.level(claims.delta)
-    said.append(f"This is test {number} of its ledger, at level {level:.3g}; the tests so far keep level {together:g}.")
-    return tuple(said)
+    together = max(each.delta for each in (*before, trial))
+    number = f"This is test {len(before) + 1} of its ledger, at level {trial.level:.3g}"
+    return (*said, f"{number}; the tests so far keep level {together:g}.")
 
 
 def order_seed(D: np.ndarray) -> int:
@@ -262,27 +287,20 @@ def order_seed(D: np.ndarray) -> int:
     return int(D.sum(dtype=np.uint64) >> np.uint64(1))
 
 
-def in_drawn_order(D: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def in_drawn_order(D: np.ndarray, exact: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Some of the rows of these digests, in an order that is random but does not depend on theirs."""
-    canonical = rows[np.lexsort(D[rows].T)]
+    canonical = rows[np.lexsort((exact[rows], *D[rows].T))]
     return np.random.default_rng(order_seed(D)).permutation(canonical)
 
 
-def each_once(D: np.ndarray, labels: np.ndarray | None = None) -> np.ndarray:
+def each_once(D: np.ndarray, exact: np.ndarray, labels: np.ndarray | None = None) -> np.ndarray:
     """A mask of one row of each cluster of copies, drawn at random."""
     cluster = clusters(D)
     if len(np.unique(cluster)) == len(D):
         return np.ones(len(D), bool)
     label = np.zeros(len(D), np.uint64) if labels is None else id_digests(labels.tolist())[:, 0]
-    canonical = np.lexsort((label, *D.T))
+    canonical = np.lexsort((label, exact, *D.T))
     order = np.random.default_rng(len(D)).permutation(canonical)
     kept = np.zeros(len(D), bool)
     kept[order[np.unique(cluster[order], return_index=True)[1]]] = True
-    return kept
-
-
-def _first(D: np.ndarray) -> np.ndarray:
-    """Which rows no row before them equals  # (n,) bool"""
-    kept = np.zeros(len(D), bool)
-    kept[np.unique(D[:, 0], return_index=True)[1]] = True
     return kept

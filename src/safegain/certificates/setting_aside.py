@@ -27,6 +27,7 @@ def drawn_aside(
 ) -> Aside:
     """The rows of all ranks are drawn from, by each rank in the same way, and each keeps what it holds."""
     claims.check_fit(labels, groups)
+    level = earlier.level(claims.delta)  # that of its test: an error before anything is learned, if none is left
     ranks = labels.ranks
     counts = ranks.gather(int(sample.sum()))
     if not (n := sum(counts)):
@@ -38,12 +39,12 @@ def drawn_aside(
     elsewhere = learned | among(D, earlier.tested)
     cluster = clusters(D)
     drawn = _drawn(cluster, elsewhere, claims.n_rows(n), random)
-    fewest, found = fewest_rows(claims.delta), int(drawn.tested.sum())
+    fewest, found = fewest_rows(level), int(drawn.tested.sum())
     if found < fewest:
         raise ValueError(
             f"certificate: only {found} of {n} trusted rows can be set aside; {int(elsewhere.sum())} repeat rows that "
             "are learned from or were tested before, and copies count once. Level "
-            f"{claims.delta:g} takes at least {fewest}: label more"
+            f"{level:.3g} takes at least {fewest}: label more"
         )
     if drawn.rows.all():
         raise ValueError(f"certificate: all {n} trusted rows would be set aside; lower size, or label more")

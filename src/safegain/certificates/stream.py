@@ -27,7 +27,7 @@ from safegain.certificates.anytime import likely_needed, log_evidence_so_far, me
 from safegain.certificates.bounded_losses import CLASSIFICATION
 from safegain.certificates.certificate import NO_REPEATS, ON_DISAGREEMENTS, Certificate, Entry, Pool, counted
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import Fresh, Ledger, both_ways, in_drawn_order
+from safegain.certificates.ledger import About, Fresh, Ledger, both_ways
 from safegain.certificates.sign_test import SPENT_ON_DISCORDANCE, lower_share, upper_share
 from safegain.data.splits import check_groups
 
@@ -65,14 +65,16 @@ def certify_stream(
     """
     if any(isinstance(model, BaseEstimator) and is_regressor(model) for model in (new, old)):
         raise ValueError("new, old: numbers nearly always differ, so that differing rows save no labels; use certify")
+    about = About() if ledger is None else ledger.about_next()
     claims = by_disagreements(Claims.at(claims), groups)
     said_new, said_old = said_of(new, X, "predict", "new"), said_of(old, X, "predict", "old")
     refuse_other_kinds(said_old, said_new, "new")
-    group, pool = check_groups(groups, len(said_new)), Fresh.of(X, ledger)
-    order = in_drawn_order(pool.digests, np.flatnonzero(said_new != said_old))
+    group, pool = check_groups(groups, len(said_new)), Fresh.of(X, about, ledger)
+    order = pool.in_drawn_order(np.flatnonzero(said_new != said_old))
     parts = {"all rows": np.ones(len(said_new), bool)}
     if group is not None:
         parts |= {f"group {name}": group == name for name in np.unique(group)}
+    parts = both_ways(parts, pool.once)
     classes = sorted({*known_classes(new, said_new), *known_classes(old, said_old)}) if claims.per_class else []
     said, at_level, test = pool.remarks(claims), claims.with_params(delta=pool.level(claims.delta)), 0
     if ledger is not None:
@@ -83,8 +85,8 @@ def certify_stream(
         order,
         said_new[order],
         said_old[order],
-        both_ways(parts, pool.once),
-        pool.once,
+        parts,
+        pool,
         classes,
         said,
         ledger,
@@ -101,7 +103,7 @@ class Disagreements:
     said_new: np.ndarray  # of those
     said_old: np.ndarray
     parts: dict[str, np.ndarray]  # name -> a mask over the rows of the pool
-    once: np.ndarray  # the same: of rows that are alike one
+    pool: Fresh
     classes: Sequence[Any]  # of which there is a claim each
     remarks: tuple[str, ...]
     ledger: Ledger | None
@@ -169,18 +171,23 @@ class Disagreements:
 
     @property
     def likely_needed(self) -> int | None:
-        """How many more labels may be enough, if the next rows are like those so far; None: no end is in sight.
-
-        It looks at the claim about all rows.
+        """How many more labels may be enough, if the next rows are like those so far; None: no end is in sight, or
+        there are claims about classes, of which it is not known how many rows are to come.
         """
         if self.certified:
             return 0
-        x, tolerance = self.x, self.claims.tolerance_of_error
-        most = upper_share(len(self.order), int(self.parts["all rows"].sum()), self._spent)
-        if tolerance and most <= tolerance:
-            return None  # it holds already, and another claim is what lacks
-        mean = -tolerance / most if tolerance else 0.0
-        return likely_needed(int((x > 0).sum()), int((x < 0).sum()), int((x == 0).sum()), self.claims.delta, mean)
+        if self.classes:
+            return None
+        needed = [self._needed_for(part) for part in self.parts.values()]
+        return None if None in needed else max(each for each in needed if each is not None)
+
+    def _needed_for(self, part: np.ndarray) -> int | None:
+        if self._p_of_part(part) <= self.claims.delta:
+            return 0
+        x, tolerance, differing = self._of_part(part), self.claims.tolerance_of_error, int(part[self.order].sum())
+        mean = -tolerance / upper_share(differing, int(part.sum()), self._spent) if tolerance else 0.0
+        more = likely_needed(int((x > 0).sum()), int((x < 0).sum()), int((x == 0).sum()), self.claims.delta, mean)
+        return None if more is None else math.ceil(more * len(self.order) / max(differing, 1))
 
     @property
     def _remarks(self) -> tuple[str, ...]:
@@ -194,12 +201,12 @@ class Disagreements:
     @property
     def _of_classes(self) -> dict[str, np.ndarray]:
         """Rows that nobody can tell may be of any class. Where rows repeat others, each class has a second claim."""
-        once, found = self.once[self.order[: len(self.labels)]], {}
+        once, found = self.pool.once[self.order[: len(self.labels)]], {}
         for label in self.classes:
             name = f"class {label}, where the models differ"
             of_class = np.array([each is CANNOT_TELL or each == label for each in self.labels], dtype=bool)
             found[name] = self.x[of_class]
-            if not self.once.all():
+            if not self.pool.once.all():
                 found[name + NO_REPEATS] = self.x[of_class & once]
         return found
 

@@ -29,7 +29,6 @@ LEAST = -301  # decade
 NOT_A_NUMBER, INFINITE = 1, 2  # cells of numbers are above these
 CHANCE = 1e-5  # that honest rows are refused
 NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal", "boolean")  # as pandas calls columns of objects
-DATES = ("datetime64", "datetime", "date")
 PLACES, BASE = 5, 900  # five whole numbers of three digits, which rounding leaves as they are, hold what a hash does
 
 
@@ -71,6 +70,19 @@ def digests(X: Any) -> np.ndarray:
         most = min(max(BLOCK_VALUES // max(columns, 1), 1), BLOCK_ROWS)
         parts = [_of_dense(block.reshape(len(block), columns), odd, grids) for block in row_blocks(X, most)]
     return np.concatenate([np.empty((0, 2), np.uint64), *parts])
+
+
+def exact_digests(X: Any) -> np.ndarray:
+    """One digest of each row as it is, without rounding: it tells apart rows that are alike  # (n,) uint64"""
+    X = _rows(X)
+    columns = int(np.prod(X.shape[1:]))
+    odd = _mixed(np.arange(1, columns + 1, dtype=np.uint64)) | np.uint64(1)
+    parts = []
+    for block in row_blocks(X):
+        values = block.toarray() if scipy.sparse.issparse(block) else block.reshape(len(block), columns)
+        bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)  # 0.0 for -0.0
+        parts.append(_mixed(bits) @ odd)
+    return np.concatenate([np.empty(0, np.uint64), *parts])
 
 
 def _rows(X: Any) -> Any:
@@ -198,12 +210,8 @@ def _columns(rows: Any) -> dict[int, Any]:
 def _numbers(column: pd.Series) -> np.ndarray:
     """The same for the same values, whatever the type of the column."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.astype(column.cat.categories.dtype)
-    kind = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else ""
-    if pd.api.types.is_datetime64_any_dtype(column) or kind in DATES:
-        seconds = pd.to_datetime(column, utc=True).dt.as_unit("ns").astype("int64") / 1e9
-        column = seconds.where(column.notna())
-    elif kind in NUMBERS:
+        column = column.astype(object)
+    if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) in NUMBERS:
         column = pd.to_numeric(column)
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         return column.to_numpy(dtype=float, na_value=np.nan)
@@ -212,6 +220,8 @@ def _numbers(column: pd.Series) -> np.ndarray:
 
 
 def _hash(value: Any) -> int:
+    if hasattr(value, "isoformat"):  # dates: the same in every unit
+        value = value.isoformat()
     if not isinstance(value, str):
         return int(joblib.hash(value)[:16], 16)
     plain = " ".join(value.lower().split())

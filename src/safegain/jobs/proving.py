@@ -47,7 +47,7 @@ def begin_proof(
         found = read_rows(pool, columns, id=id, group=group)
         estimator, X = ready(run, found.table)
         D, ids = digests(X), _ids(found, len(X))
-        if (number := _going_on(run, (D, ids), claims, found.groups, allow)) is not None:
+        if (number := _going_on(run, D, ids, claims, found.groups, allow)) is not None:
             return number, False
         ledger = estimator.ledger_
         describe_rows(run, ledger, found)
@@ -72,9 +72,10 @@ def begin_proof(
             per_class=claims.per_class,
             groups=_names(found.groups),
             allowed=allow,
+            twins=stream.pool.twins,
             remarks=list(stream.remarks),
         )
-        arrays = _arrays(run, stream, X, (D, ids), found.groups)
+        arrays = _arrays(run, stream, X, found.groups)
         names = {} if id is None or found.ids is None else {id: found.ids}
         shown = _shown(found, names, stream.order, {name for name, kind in columns.items() if kind == "image"})
         number = run.next_number
@@ -84,20 +85,22 @@ def begin_proof(
 
 
 def _going_on(
-    run: Run, rows: tuple[np.ndarray, np.ndarray], claims: Claims, groups: np.ndarray | None, allow: str | None
+    run: Run, D: np.ndarray, ids: np.ndarray, claims: Claims, groups: np.ndarray | None, allow: str | None
 ) -> int | None:
     """The number of the proof of these rows and claims, be it that it has ended; RunError: the claims are others."""
     asked = (claims.delta, claims.tolerance_of_error, claims.per_class, _names(groups))
     for file in read_proofs(run.folder):
         facts, known = file.facts, file.arrays
-        if not all(map(np.array_equal, rows, (known.digests, known.ids))):
+        other_names = ids.any() and known.ids.any() and not np.array_equal(ids, known.ids)
+        if other_names or not np.array_equal(D, known.digests):
             continue
-        if asked == (facts.delta, facts.tolerance, facts.per_class, facts.groups) and allow in (None, facts.allowed):
+        same = asked == (facts.delta, facts.tolerance, facts.per_class, facts.groups) and allow in (None, facts.allowed)
+        if same and np.array_equal(ids, known.ids):
             return file.number
         raise RunError(
             f"{run.folder}: has begun the test of these rows with other options, as proof-{file.number}.json tells "
             f"(certificate {facts.delta:g}, tolerance {facts.tolerance:g}, per_class {facts.per_class}, groups "
-            f"{facts.groups}); repeat those, or give other fresh rows"
+            f"{facts.groups}, {'with' if known.ids.any() else 'without'} ids); repeat those, or give other fresh rows"
         )
     return None
 
@@ -114,18 +117,18 @@ def _ids(found: RowsToUse, n: int) -> np.ndarray:
     return np.zeros((n, 2), np.uint64) if found.ids is None else id_digests(found.ids)
 
 
-def _arrays(
-    run: Run, stream: Disagreements, X: np.ndarray, known_by: tuple[np.ndarray, np.ndarray], groups: np.ndarray | None
-) -> ProofArrays:
+def _arrays(run: Run, stream: Disagreements, X: np.ndarray, groups: np.ndarray | None) -> ProofArrays:
     """In numbers of rows, and of classes."""
     codes = {label: code for code, label in enumerate(run.facts.classes or [])}
     new, old = (np.array([codes[label] for label in said.tolist()]) for said in (stream.said_new, stream.said_old))
-    D, ids = known_by
+    pool, unknown = stream.pool, np.zeros_like(stream.pool.digests)
     return ProofArrays(
-        digests=D,
-        ids=ids,
-        once=stream.once,
-        groups=_codes(groups, len(D)),
+        digests=pool.digests,
+        exact=pool.exact,
+        ids=unknown if pool.about.names is None else pool.about.names,
+        cells=unknown if pool.about.cells is None else pool.about.cells,
+        once=pool.once,
+        groups=_codes(groups, len(X)),
         order=stream.order,
         rows=X[stream.order].reshape(len(stream.order), -1),
         new=new,

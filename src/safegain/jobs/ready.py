@@ -30,10 +30,10 @@ def with_columns(folder: Path) -> tuple[Run, dict[str, Kind]]:
 
 
 def describe_rows(run: Run, ledger: "Ledger", rows: RowsToUse) -> None:
-    """Rows of the next test are known by their ids, if they have some, as those of the fit; or else by their cells."""
-    if rows.ids is None:
-        ledger.show(cells_of(rows.table))
-    else:
+    """Rows of the next test are known by their ids, if they have some, as those of the fit; and by their cells."""
+    if (cells := cells_of(run, rows.table)) is not None:
+        ledger.show(cells)
+    if rows.ids is not None:
         ledger.name(rows.ids)
         know_ids(run, ledger)
 
@@ -47,8 +47,10 @@ def used_rows(error: "UsedRows", table: Table) -> BadFile:
     )
 
 
-def cells_of(table: Table) -> pd.DataFrame:
-    """All values of the table, as its file has them."""
+def cells_of(run: Run, table: Table) -> pd.DataFrame | None:
+    """All values of the table, as its file has them; None: some are pictures, of which these are but the paths."""
+    if "image" in (run.facts.columns or {}).values():
+        return None
     columns = (column if isinstance(column, np.ndarray) else column.to_numpy() for column in table.columns.values())
     parts = [pd.DataFrame(column.reshape(table.n_rows, -1)) for column in columns]
     return pd.concat(parts, axis=1)

@@ -1,6 +1,5 @@
 """Certificates by disagreements, computed anew from the rows and labels that a run has stored."""
 
-import math
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,47 +62,48 @@ def _verified(run: Run, file: ProofFile, estimator: Any) -> Verified:
 def _problems_of_rows(run: Run, file: ProofFile, estimator: Any) -> list[str]:
     arrays, facts, ledger = file.arrays, file.facts, estimator.ledger_
     classes = np.array(run.facts.classes, dtype=object)
-    drawn = in_drawn_order(arrays.digests, np.sort(arrays.order))
-    new, old = (said_of(model, arrays.rows, "predict", "") for model in (estimator.model_, estimator.reference_model_))
+    drawn = in_drawn_order(arrays.digests, arrays.exact, np.sort(arrays.order))
+    try:
+        models = (estimator.model_, estimator.reference_model_)
+        new, old = (said_of(model, arrays.rows, "predict", "a model") for model in models)
+    except ValueError as error:
+        return [str(error)]
     if facts.test >= len(ledger.trials):
         return ["the ledger knows no such test"]
-    before, tested = _before(ledger, facts.test)
+    before, trial = _before(ledger, facts.test), ledger.trials[facts.test]
+    end = len(before.tested) + trial.rows
     claims = Claims(facts.delta, tolerance=facts.tolerance)
     try:
         once, twins = _known(run, before, arrays, facts)
     except UsedRows:
         return ["its rows were in the fit, or tested before"]
-    said = remarks(claims, int((~once).sum()), twins, facts.allowed, before.trials)
+    said = remarks(claims, int((~once).sum()), twins, facts.allowed, before.trials, trial)
     checks = {
         "the stored rows are not those of the pool": np.array_equal(digests(arrays.rows), arrays.digests[arrays.order]),
         "its rows are not in the order that was drawn": np.array_equal(drawn, arrays.order),
         "the model says something else of its rows": np.array_equal(new.astype(object), classes[arrays.new]),
         "the reference says something else of its rows": np.array_equal(old.astype(object), classes[arrays.old]),
-        "the ledger knows other rows": np.array_equal(tested, arrays.digests),
-        "its level is none that the ledger gives": math.isclose(facts.level, before.level(facts.delta)),
+        "the ledger knows other rows": np.array_equal(ledger.tested[len(before.tested) : end], arrays.digests),
+        "its level is not that of the ledger": (facts.delta, facts.level) == (trial.delta, trial.level),
         "other rows repeat others": np.array_equal(once, arrays.once),
         "its remarks are not what the ledger leads to": list(said) == facts.remarks,
     }
     return [problem for problem, right in checks.items() if not right]
 
 
-def _before(ledger: Ledger, test: int) -> tuple[Ledger, np.ndarray]:
-    """The ledger as it was before a test, and the rows that the test has used up."""
-    before, rows = ledger.after(ledger.learned_from), [trial.rows for trial in ledger.trials]
-    end = len(ledger.tested) - sum(rows[test + 1 :])
-    first = end - rows[test]
-    before.trials, before.tested, before.tested_ids = (
-        ledger.trials[:test],
-        ledger.tested[:first],
-        ledger.tested_ids[:first],
-    )
-    return before, ledger.tested[first:end]
+def _before(ledger: Ledger, test: int) -> Ledger:
+    """The ledger as it was before a test."""
+    before, rows = ledger.after(ledger.learned_from), sum(trial.rows for trial in ledger.trials[test:])
+    first = len(ledger.tested) - rows
+    before.trials, before.tested = ledger.trials[:test], ledger.tested[:first]
+    before.tested_ids, before.tested_cells = ledger.tested_ids[:first], ledger.tested_cells[:first]
+    return before
 
 
 def _known(run: Run, before: Ledger, arrays: ProofArrays, facts: ProofFacts) -> tuple[np.ndarray, int]:
     """Which rows of the pool count once, and how many are like used ones though their ids are others; or UsedRows."""
-    names = arrays.ids if arrays.ids.any() else None
+    names, cells = (each if each.any() else None for each in (arrays.ids, arrays.cells))
     if names is not None:
         know_ids(run, before)
-    pool = Fresh.known(arrays.digests, About(names, allowed=facts.allowed), before)
+    pool = Fresh.known(arrays.digests, arrays.exact, About(names, cells, facts.allowed), before)
     return pool.once, pool.twins

@@ -60,4 +60,5 @@ class Proof(Struct, frozen=True, kw_only=True):
     per_class: bool
     groups: Annotated[list[str] | None, told("names of the groups that have a claim each")]
     allowed: Annotated[str | None, told("why it was not asked whether the rows are fresh")]
+    twins: Annotated[Count, told("rows that look like used ones, although their ids are others")] = 0
     remarks: Annotated[list[str], told("part of the certificate's sentence")]

@@ -39,7 +39,7 @@ def read_ledger(folder: Path, learned_from: np.ndarray) -> Ledger:
     except (OSError, SafetensorError, KeyError) as error:
         raise RunError(f"{folder / LEDGER}: cannot be read ({error}), so that nobody knows what was tested") from None
     digested = all(each.dtype == np.uint64 and each.shape == (len(each), 2) for each in tested.values())
-    digested = digested and len(tested["tested"]) == len(tested["tested_ids"])
+    digested = digested and len({len(each) for each in tested.values()}) == 1
     of_types = all(each.dtype == dtype for each, dtype in zip(trials, TRIALS.values(), strict=True))
     if not (digested and of_types) or {each.shape for each in trials} != {(len(trials[0]),)}:
         raise RunError(f"{folder / LEDGER}: is damaged (its arrays have other shapes or types); fit again")
@@ -51,5 +51,5 @@ def read_ledger(folder: Path, learned_from: np.ndarray) -> Ledger:
         if proof.facts.test == len(ledger.trials):
             facts, arrays = proof.facts, proof.arrays
             trial = Trial(facts.delta, facts.level, certified=False, rows=len(arrays.digests))
-            ledger.write(arrays.digests, trial, About(arrays.ids))
+            ledger.write(arrays.digests, trial, About(arrays.ids, arrays.cells))
     return ledger

@@ -199,5 +199,5 @@ def _comparison(arrays: Arrays, *, classifies: bool) -> pd.DataFrame:
 def _ledger(run: Run, learned_from: np.ndarray) -> Ledger:
     """Tests in Python are not written back: the folder may be somebody else's, and others may be at work in it."""
     ledger = read_ledger(run.folder, learned_from)
-    ledger.remark = "The run folder does not know of it; safegain certify would write it down there."
+    ledger.remark = "The run folder does not know of this test: only safegain certify writes tests down there."
     return ledger

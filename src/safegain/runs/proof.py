@@ -13,7 +13,7 @@ import numpy as np
 
 from safegain.certificates.certificate import Certificate
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import NO_ROWS, both_ways
+from safegain.certificates.ledger import NO_ROWS, About, Fresh, both_ways
 from safegain.certificates.stream import CANNOT_TELL, Disagreements
 from safegain.data.files import written
 from safegain.runs.added_only import AddedOnly, StoreError, never_changed
@@ -157,8 +157,9 @@ def stream_of(file: ProofFile, classes: np.ndarray) -> Disagreements:
     claims = Claims(facts.level, tolerance=facts.tolerance, per_class=facts.per_class)
     each = classes.tolist() if facts.per_class else []
     said_new, said_old = classes[arrays.new], classes[arrays.old]
+    pool = Fresh(arrays.digests, arrays.exact, About(), arrays.once, facts.twins, None)
     return Disagreements(
-        claims, arrays.order, said_new, said_old, parts, arrays.once, each, tuple(facts.remarks), None, facts.test
+        claims, arrays.order, said_new, said_old, parts, pool, each, tuple(facts.remarks), None, facts.test
     )
 
 

@@ -27,7 +27,9 @@ class ProofArrays:
     """All m rows of the pool, of which q differ."""
 
     digests: np.ndarray  # (m, 2) uint64
+    exact: np.ndarray  # (m,) uint64, without rounding, if some are alike; else zeros
     ids: np.ndarray  # (m, 2) uint64, of their names; zeros without any
+    cells: np.ndarray  # (m, 2) uint64, of the rows as their file has them; zeros if that is not known
     once: np.ndarray  # (m,) bool: those that count if rows that are alike are copies
     groups: np.ndarray  # (m,) numbers of the groups; all 0 without any
     order: np.ndarray  # (q,) numbers of the rows, in the order in which they are labelled
@@ -41,7 +43,9 @@ class ProofArrays:
         whole = (self.groups, self.order, self.new, self.old)
         if any(each.dtype != np.int64 or each.ndim != 1 for each in whole):
             return "arrays of numbers have other types or shapes"
-        digested = all(each.dtype == np.uint64 and each.shape == (m, 2) for each in (self.digests, self.ids))
+        pairs = (self.digests, self.ids, self.cells)
+        digested = all(each.dtype == np.uint64 and each.shape == (m, 2) for each in pairs)
+        digested = digested and self.exact.dtype == np.uint64 and self.exact.shape == (m,)
         if not digested or self.rows.ndim != 2 or self.once.dtype != bool or self.once.ndim != 1:
             return "digests or rows have other types or shapes"
         if {len(self.once), len(self.groups)} != {m} or {len(self.rows), len(self.new), len(self.old)} != {q}:
