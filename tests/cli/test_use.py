@@ -69,7 +69,7 @@ def test_certify_on_fresh_rows_and_never_on_used_ones(cars, tmp_path):
     allowed = ["certify", str(cars / "run"), str(cars / "fresh.csv"), "--allow", "other cars", "--json"]
     said = json.loads(CliRunner().invoke(app, allowed).stdout)["sentence"]
     assert 'Whether the rows are fresh was not asked, because: "other cars".' in said
-    assert "This is test 2, at level" in said
+    assert "This is test 2 of its ledger, at level" in said
 
 
 def test_one_certificate_at_a_time(cars):

@@ -95,8 +95,8 @@ def test_errors_count_up_to_the_range_of_the_trusted_labels():
     assert fitted.record_.clip == np.ptp(noisy[trusted])
     assert fitted.certificate_.entries[0].bound == pytest.approx(np.ptp(noisy[trusted & ~fitted.set_aside_]) ** 2)
     fresh = X + 0.01
-    assert fitted.certify(fresh[:90], noisy[:90]).entries[0].bound == pytest.approx(fitted.record_.clip**2)
-    clipped = Claims(measures="squared_error", clip=5.0)
+    assert fitted.certify(fresh[:90], noisy[:90], 0.2).entries[0].bound == pytest.approx(fitted.record_.clip**2)
+    clipped = Claims(0.2, measures="squared_error", clip=5.0)
     assert fitted.certify(fresh[90:180], noisy[90:180], clipped).entries[0].bound == 25.0
     constant = regression_labels(np.full(4, 3.0))
     assert PGSRegressor()._usual_clip(constant, np.ones(4, bool)) == constant.scale > 0

@@ -96,8 +96,8 @@ def test_a_report_in_print():
     report = SafenessReport(False, 3, MARGINS, "Safe: so it is.")
     assert str(report).splitlines() == [
         "Safe: so it is.",
-        "  held-out rows  raw 0.75  new 0.5  margin +0.25",
-        "  class 3        raw 0.25  new 0.375  margin -0.125",
+        "  held-out rows  reference 0.75  new 0.5  margin +0.25",
+        "  class 3        reference 0.25  new 0.375  margin -0.125",
     ]
     assert str(SafenessReport(True, None, (), "Fell back.")) == "Fell back."
 

@@ -112,7 +112,7 @@ def taken(X: Any, rows: np.ndarray) -> Any:
     if scipy.sparse.issparse(X):
         X = X.tocsr()  # other formats have no rows to take
     rows = np.ascontiguousarray(rows)  # torch knows no steps backwards
-    return X[rows] if isinstance(X, AnyRows | torch.Tensor) else _safe_indexing(X, rows)
+    return X[rows] if isinstance(X, np.ndarray | AnyRows | torch.Tensor) else _safe_indexing(X, rows)
 
 
 def _alike(some: np.ndarray, others: np.ndarray) -> bool:
