@@ -135,7 +135,9 @@ def test_the_order_keeps_the_level_and_going_on_after_failures_does_not():
         y, X = np.ones(n, dtype=int), np.arange(n)
         old, *candidates = [Says(rng.integers(0, 2, n)) for _ in range(6)]
         stopped.append(any(c.certified for c in certify_in_order(candidates, old, X, y)))
-        gone_on.append(any(certify_losses(c.said != y, old.said != y, ZERO_ONE).certified for c in candidates))
+        gone_on.append(
+            any(certify_losses(1.0 * (c.said != y), 1.0 * (old.said != y), ZERO_ONE).certified for c in candidates)
+        )
     assert np.mean(stopped) <= DELTA + 3 * math.sqrt(DELTA * (1 - DELTA) / draws)
     assert np.mean(gone_on) > 2 * DELTA
 
