@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from safegain.certificates.ledger import Ledger, in_drawn_order
+from safegain.certificates.fresh import in_drawn_order
+from safegain.certificates.ledger import Ledger
 from safegain.data.digest import digests
 from safegain.runs.certificate_facts import Proof
 from safegain.runs.ledger_file import write_ledger

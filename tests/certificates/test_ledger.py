@@ -5,7 +5,8 @@ import pytest
 
 from safegain.certificates.claims import Claims
 from safegain.certificates.comparison import certify, certify_in_order
-from safegain.certificates.ledger import NO_ROWS, Ledger, Trial, UsedRows, each_once
+from safegain.certificates.fresh import each_once
+from safegain.certificates.ledger import NO_ROWS, Ledger, Trial, UsedRows
 from safegain.certificates.sign_test import sign_test
 from safegain.certificates.stream import certify_stream
 from safegain.data.digest import digests

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from safegain import Claims
-from safegain.certificates.ledger import NO_ROWS, About, Fresh
+from safegain.certificates.fresh import Fresh
+from safegain.certificates.ledger import NO_ROWS, About
 from safegain.certificates.stream import CANNOT_TELL, Disagreements
 from safegain.runs.added_only import StoreError
 from safegain.runs.folder import RunError, certificate_path, open_run

@@ -17,7 +17,8 @@ from safegain.certificates.betting import betting_lower_bound, betting_p_value
 from safegain.certificates.bounded_losses import LossRange
 from safegain.certificates.certificate import NO_REPEATS, SIGN_TEST, Certificate, Entry
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import About, Fresh, Ledger, both_ways
+from safegain.certificates.fresh import Fresh, both_ways
+from safegain.certificates.ledger import About, Ledger
 from safegain.certificates.sign_test import gain_lower_bound, sign_test, tolerance_test
 from safegain.data.labels import as_array
 from safegain.data.splits import check_groups

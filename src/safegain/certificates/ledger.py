@@ -9,24 +9,15 @@ model that is worse passes with at most its level. Until the first false certifi
 failed, so their levels are at most 0.8 delta, 0.16 delta, ..., which sum to delta. (Given back is only what was spent
 on a model that is not worse, or else the false certificate has come before.) Of tests that were asked for at several
 deltas, the sum is at most the largest.
-
-Rows that are alike are copies of one row, or rows that happen to be alike: nobody can tell. If they are copies, one of
-them counts and none that is like a used row. If they are not, all count, and without them the test would be about other
-data. So where there are some, each claim is tested both ways, and must pass both: in either case one of the two keeps
-the level. (Where a file has both, copies of rows that are honestly alike too, neither does exactly.)
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from safegain.certificates.certificate import NO_REPEATS
-from safegain.certificates.claims import Claims
-from safegain.data.digest import among, clusters, digests, exact_digests, id_digests, repeated
+from safegain.data.digest import among, digests, id_digests, repeated
 
 NO_ROWS = np.empty((0, 2), dtype=np.uint64)
 LEAST_LEFT = 1e-9  # of a level, before rounding is all there is of it
@@ -50,6 +41,14 @@ class Trial(NamedTuple):
     level: float  # of this one
     certified: bool
     rows: int  # that it has used up
+
+
+class About(NamedTuple):
+    """What is known of the rows of a test beside their values  # (n, 2) digests"""
+
+    names: np.ndarray | None = None
+    cells: np.ndarray | None = None
+    allowed: str | None = None  # why it is not asked whether they are fresh
 
 
 class Ledger:
@@ -104,12 +103,12 @@ class Ledger:
         """
         self._next = self._next._replace(cells=digests(cells))
 
-    def about_next(self) -> "About":
+    def about_next(self) -> About:
         """What was said of the next test, once: it is about one test, whatever becomes of it."""
         told, self._next = self._next, About()
         return told
 
-    def say_again(self, about: "About") -> None:
+    def say_again(self, about: About) -> None:
         """Keep what was said of a test that was refused; why it is allowed was not said of this one."""
         self._next = about._replace(allowed=None)
 
@@ -128,7 +127,7 @@ class Ledger:
             )
         return 4 * (delta - spent) / 5
 
-    def look_for(self, D: np.ndarray, about: "About") -> tuple[np.ndarray, int]:
+    def look_for(self, D: np.ndarray, about: About) -> tuple[np.ndarray, int]:
         """Which rows of these digests are like used ones, and how many are so although their names are others.
 
         Where more of them are than chance can explain, the file is no fresh one: UsedRows.
@@ -156,7 +155,7 @@ class Ledger:
             used |= among(rows, known[~by_name])
         return used, int(twins.sum())
 
-    def write(self, D: np.ndarray, trial: Trial, about: "About | None" = None) -> None:
+    def write(self, D: np.ndarray, trial: Trial, about: About | None = None) -> None:
         """A test was made of the rows of these digests, and this was said of them."""
         about, unknown = about or About(), np.zeros_like(D)
         self.tested = np.concatenate([self.tested, D])
@@ -167,140 +166,3 @@ class Ledger:
     def certify(self, number: int) -> None:
         """The test of that number, which was going on, has ended with a certificate: its level is given back."""
         self.trials[number] = self.trials[number]._replace(certified=True)
-
-
-class About(NamedTuple):
-    """What is known of the rows of a test beside their values  # (n, 2) digests"""
-
-    names: np.ndarray | None = None
-    cells: np.ndarray | None = None
-    allowed: str | None = None  # why it is not asked whether they are fresh
-
-
-@dataclass(frozen=True)
-class Fresh:
-    """Rows to be tested, and what is known of them."""
-
-    digests: np.ndarray  # (n, 2)
-    exact: np.ndarray  # (n,) digests without rounding, where some are alike; else zeros
-    about: About
-    once: np.ndarray  # (n,) bool: those that count if rows that are alike are copies
-    twins: int  # rows that are like used ones, although their names are others
-    ledger: Ledger | None
-
-    @classmethod
-    def of(cls, X: Any, about: "About", ledger: Ledger | None, labels: Any = None) -> "Fresh":
-        """`labels`, where they are known, tell copies apart: which of them counts must not hang on their order."""
-        D = digests(X)
-        exact = exact_digests(X) if len(np.unique(D[:, 0])) < len(D) else np.zeros(len(D), np.uint64)
-        try:
-            return cls.known(D, exact, about, ledger, labels)
-        except UsedRows:
-            if ledger is not None:
-                ledger.say_again(about)  # who allows them has named them already
-            raise
-
-    @classmethod
-    def known(
-        cls, D: np.ndarray, exact: np.ndarray, about: About, ledger: Ledger | None, labels: Any = None
-    ) -> "Fresh":
-        used, twins = np.zeros(len(D), bool), 0
-        if ledger is not None and about.allowed is None:
-            used, twins = ledger.look_for(D, about)
-        once = ~used
-        if about.names is None:  # else the names tell copies from rows that are alike
-            once[once] = each_once(D[once], exact[once], None if labels is None else np.asarray(labels)[once])
-        if len(D) and not once.any():
-            raise ValueError(
-                f"X: each of the {len(D):,} rows is like one that was used; give fresh ones. If rows are of few kinds, "
-                "so that this cannot be, name them: ledger.name(ids)"
-            )
-        return cls(D, exact, about, once, twins, ledger)
-
-    def in_drawn_order(self, rows: np.ndarray) -> np.ndarray:
-        return in_drawn_order(self.digests, self.exact, rows)
-
-    @property
-    def seed(self) -> int:
-        return order_seed(self.digests)
-
-    def level(self, delta: float) -> float:
-        return delta if self.ledger is None else self.ledger.level(delta)
-
-    def trial(self, delta: float, *, certified: bool) -> Trial:
-        return Trial(delta, self.level(delta), certified, len(self.digests))
-
-    def remarks(self, claims: Claims) -> tuple[str, ...]:
-        """What a reader has to know of the rows, of what they stand for, and of earlier tests."""
-        n, ledger = int((~self.once).sum()), self.ledger
-        if ledger is None:
-            return remarks(claims, n, self.twins, self.about.allowed)
-        said = remarks(
-            claims, n, self.twins, self.about.allowed, ledger.trials, self.trial(claims.delta, certified=False)
-        )
-        return (*said, ledger.remark) if ledger.remark else said
-
-
-def both_ways(parts: Mapping[str, np.ndarray], once: np.ndarray) -> dict[str, np.ndarray]:
-    """Each part of the rows, and where some of its rows repeat others or used ones, the part without them."""
-    found = {}
-    for name, part in parts.items():
-        found[name], fewer = part, part & once
-        if part.any() and not fewer.any():
-            raise ValueError(
-                f"X: every row of {name} repeats one that counts elsewhere or was used; give others, or leave that "
-                "claim out"
-            )
-        if (fewer != part).any():
-            found[name + NO_REPEATS] = fewer
-    return found
-
-
-def remarks(
-    claims: Claims,
-    n_repeats: int,
-    twins: int,
-    allowed: str | None,
-    before: Sequence[Trial] = (),
-    trial: Trial | None = None,
-) -> tuple[str, ...]:
-    """Sentences that belong to the certificate of a trial; `before`: those before it. None: there is no ledger."""
-    said = []
-    if claims.priors is not None:
-        said.append(f"Classes count by their priors: {', '.join(f'{c} {p:g}' for c, p in claims.priors.items())}.")
-    if n_repeats:
-        rows = "1 row repeats" if n_repeats == 1 else f"{n_repeats:,} rows repeat"
-        said.append(f"{rows} others or used ones: each claim was tested with them and without them.")
-    if twins:
-        said.append(f"By their ids all rows are new, but {twins:,} look like rows that were used.")
-    if allowed is not None:
-        said.append(f'Whether the rows are fresh was not asked, because: "{allowed}".')
-    if trial is None:
-        return (*said, "Of earlier tests nothing is known here.")
-    together = max(each.delta for each in (*before, trial))
-    number = f"This is test {len(before) + 1} of its ledger, at level {trial.level:.3g}"
-    return (*said, f"{number}; the tests so far keep level {together:g}.")
-
-
-def order_seed(D: np.ndarray) -> int:
-    """Of the order in which rows with these digests are looked at: it follows from them, however a file has them."""
-    return int(D.sum(dtype=np.uint64) >> np.uint64(1))
-
-
-def in_drawn_order(D: np.ndarray, exact: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Some of the rows of these digests, in an order that is random but does not depend on theirs."""
-    canonical = rows[np.lexsort((exact[rows], *D[rows].T))]
-    return np.random.default_rng(order_seed(D)).permutation(canonical)
-
-
-def each_once(D: np.ndarray, exact: np.ndarray, labels: np.ndarray | None = None) -> np.ndarray:
-    """A mask of one row of each cluster of copies, drawn at random."""
-    cluster = clusters(D)
-    if len(np.unique(cluster)) == len(D):
-        return np.ones(len(D), bool)
-    label = np.zeros(len(D), np.uint64) if labels is None else id_digests(labels.tolist())[:, 0]
-    canonical = np.lexsort((label, exact, *D.T))
-    order = np.random.default_rng(len(D)).permutation(canonical)
-    kept = np.zeros(len(D), bool)
-    kept[order[np.unique(cluster[order], return_index=True)[1]]] = True
-    return kept

@@ -27,7 +27,8 @@ from safegain.certificates.anytime import likely_needed, log_evidence_so_far, me
 from safegain.certificates.bounded_losses import CLASSIFICATION
 from safegain.certificates.certificate import NO_REPEATS, ON_DISAGREEMENTS, Certificate, Entry, Pool, counted
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import About, Fresh, Ledger, both_ways
+from safegain.certificates.fresh import Fresh, both_ways
+from safegain.certificates.ledger import About, Ledger
 from safegain.certificates.sign_test import SPENT_ON_DISCORDANCE, lower_share, upper_share
 from safegain.data.splits import check_groups
 

@@ -10,7 +10,8 @@ import numpy as np
 from safegain.certificates.answers import said_of
 from safegain.certificates.certificate import counted
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import About, Fresh, Ledger, UsedRows, in_drawn_order, remarks
+from safegain.certificates.fresh import Fresh, in_drawn_order, remarks
+from safegain.certificates.ledger import About, Ledger, UsedRows
 from safegain.data.digest import digests
 from safegain.jobs.ready import know_ids
 from safegain.runs import findings

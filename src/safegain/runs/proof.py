@@ -13,7 +13,8 @@ import numpy as np
 
 from safegain.certificates.certificate import Certificate
 from safegain.certificates.claims import Claims
-from safegain.certificates.ledger import NO_ROWS, About, Fresh, both_ways
+from safegain.certificates.fresh import Fresh, both_ways
+from safegain.certificates.ledger import NO_ROWS, About
 from safegain.certificates.stream import CANNOT_TELL, Disagreements
 from safegain.data.files import written
 from safegain.runs.added_only import AddedOnly, StoreError, never_changed
