@@ -38,8 +38,11 @@ def drawn_aside(
     learned = np.any(ranks.gather(among(D, every[~sample])), axis=0)
     elsewhere = learned | among(D, earlier.tested)
     cluster = clusters(D)
-    drawn = _drawn(cluster, elsewhere, claims.n_rows(n), random)
-    fewest, found = fewest_rows(level), int(drawn.tested.sum())
+    fewest, wanted = fewest_rows(level), claims.n_rows(n)
+    if claims.size is None:
+        wanted = max(wanted, fewest)
+    drawn = _drawn(cluster, elsewhere, wanted, random)
+    found = int(drawn.tested.sum())
     if found < fewest:
         raise ValueError(
             f"certificate: only {found} of {n} trusted rows can be set aside; {int(elsewhere.sum())} repeat rows that "
