@@ -103,3 +103,15 @@ def test_some_must_be_left():
         drawn(X, y, sample)
     with pytest.raises(ValueError, match="no trusted row is one of a random sample"):
         drawn(X, y, np.zeros(N, dtype=bool))
+
+
+def test_as_many_rows_as_the_level_of_the_test_takes():
+    """A test is made at four fifths of the level: eight rows are enough at .004, and nine at .0032."""
+    X, y, sample = table()
+    with pytest.raises(
+        ValueError, match=r"size=8 sets 8 of 100 trusted rows aside; at level 0\.0032 it takes at least 9"
+    ):
+        drawn(X, y, sample, Claims(size=8, delta=0.004))
+    few = np.zeros(N, bool)
+    few[:17] = True
+    assert drawn(X, y, few, Claims(delta=0.004)).tested.sum() == 9

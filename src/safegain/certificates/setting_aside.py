@@ -38,9 +38,8 @@ def drawn_aside(
     learned = np.any(ranks.gather(among(D, every[~sample])), axis=0)
     elsewhere = learned | among(D, earlier.tested)
     cluster = clusters(D)
-    fewest, wanted = fewest_rows(level), claims.n_rows(n)
-    if claims.size is None:
-        wanted = max(wanted, fewest)
+    fewest, at_level = fewest_rows(level), claims.with_params(delta=level)
+    wanted = max(claims.n_rows(n), fewest) if claims.size is None else at_level.n_rows(n)
     drawn = _drawn(cluster, elsewhere, wanted, random)
     found = int(drawn.tested.sum())
     if found < fewest:
