@@ -192,6 +192,24 @@ def test_what_was_changed_later_is_told(run, fitted, change, problem):
     assert any(problem in each for each in found.problems), found.problems
 
 
+def test_labels_may_follow_a_result_that_was_saved(run, fitted):
+    begin_proof(run, fitted / "pool.csv", CLAIMS)
+    label_all(run, fitted, most=2)
+    with closing(opened_proof(open_run(run))) as proof:
+        proof.add(2, proof.stream.said_old[2], "tab")
+    (found,) = verify_proofs(run)
+    assert found.problems == []
+    assert "2 were labelled" in found.sentence
+
+
+def test_rows_that_were_said_to_be_copies_are_told(run, fitted):
+    """Without them a claim could be met that is not."""
+    begin_proof(run, fitted / "pool.csv", CLAIMS)
+    label_all(run, fitted, most=2)
+    _change_arrays(run, "once", lambda a: a & (np.arange(len(a)) > 10))
+    assert "other rows repeat others" in verify_proofs(run)[0].problems
+
+
 def test_another_order_is_told(run, fitted):
     begin_proof(run, fitted / "pool.csv", CLAIMS)
     for name in ("order", "rows", "new", "old"):
