@@ -188,3 +188,14 @@ def test_certificate_is_a_parameter_and_certify_a_method():
         assert again.certificate_ == model.certificate_
         assert again.ledger_.outcomes == model.ledger_.outcomes
     assert again.certify(Z, t, 0.2) == model.certify(Z, t, 0.2)
+
+
+def test_a_fit_says_of_how_many_trusted_rows_its_certificate_does_not_speak():
+    X, noisy, _, trusted = digits()
+    copied = np.flatnonzero(trusted)[:10]
+    X, y = np.concatenate([X, X[copied]]), np.concatenate([noisy, noisy[copied]])
+    named = np.concatenate([trusted, np.zeros(10, dtype=bool)])
+    fitted = classifier(**CERTIFIED, certificate=0.2).fit(X, y, trusted=named)
+    about = f"10 of {trusted.sum()} trusted rows repeat others: the claim is about rows unlike those of the fit."
+    assert fitted.certificate_.remarks[0] == about
+    assert not fitted.set_aside_[copied].any()
