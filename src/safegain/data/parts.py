@@ -12,7 +12,7 @@ from torch import Tensor
 from safegain.data.inputs import Rows, some_rows, taken_rows
 from safegain.data.labels import Labels
 from safegain.data.ranks import ALONE, Ranks
-from safegain.data.splits import Said, check_trained_on, drawn_from, everywhere, rank_rows, trusted_rows, unlike_others
+from safegain.data.splits import Said, drawn_from, everywhere, rank_rows, trusted_rows, unlike_others
 
 UNLIKELY = 1e-3  # to be drawn by chance
 MOST_MISSED = 0.2  # of the weak rows; a hundred rows drawn at random from 26 classes miss about 0.02
@@ -217,7 +217,6 @@ def drawn_masks(
     if aside is not None:
         kept = aside(masks.of_sample, labels, said.groups, random)
         masks = replace(masks, set_aside=kept.rows, tested=kept.tested, repeats=kept.repeats)
-    check_trained_on(labels, trusted)
     left = masks.of_sample & ~masks.set_aside
     held = drawn_from(left, labels, said.groups, held_out, random, draw=rank_rows)
     if digests is not None:
@@ -225,6 +224,6 @@ def drawn_masks(
     masks = replace(masks, held_out=held)
     if said.weight is not None:
         for rows, what in ((labels.labelled & ~trusted, "weak rows"), (masks.search, "trusted rows to learn from")):
-            if not said.weight[rows].any():
+            if rows.any() and not said.weight[rows].any():
                 raise ValueError(f"sample_weight: the {what} all have weight zero; give some of them a positive one")
     return masks

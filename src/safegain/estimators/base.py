@@ -114,6 +114,7 @@ class PGS(Parameters, Certified, ABC):
                 # A contest trains once more, so it leaves copies of the rows that judge to that last training.
                 compared = None if search.contests else found
                 masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random, compared)
+                search.check_labels(labels, masks.trusted)
                 self._learn(learner, rows, found, labels, masks, said, random, kept, ledger)
                 if kept is not None:
                     kept.remove()

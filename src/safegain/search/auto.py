@@ -2,6 +2,9 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
+
+from safegain.data.labels import Labels
 from safegain.data.parts import Masks
 from safegain.data.settings import check, is_share, setting
 from safegain.learners.base import Learner
@@ -48,6 +51,11 @@ class Auto(Search):
             )
         if classifies:
             learner.check_contest()
+
+    def check_labels(self, labels: Labels, trusted: np.ndarray) -> None:
+        """Trusted labels alone are enough where other rows have none."""
+        if (labels.labelled & ~trusted).any():
+            super().check_labels(labels, trusted)
 
     def masks(self, masks: Masks) -> Masks:
         return masks
