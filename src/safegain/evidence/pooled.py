@@ -9,7 +9,7 @@ The second round regresses on Q instead of the labels, and is the last: from the
 through its neighbours. docs/decisions/0008, 0018 and 0019 have the measurements.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.sparse
@@ -20,7 +20,17 @@ from safegain.data.inputs import Rows, taken_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.rows import RowSource
 from safegain.evidence.channel import Channel, Evidence, most_likely_transition, posterior
-from safegain.evidence.class_heads import FORESTS, RIGHT_FORESTS, BoostingHead, ForestHead, Head, KernelHead, Once
+from safegain.evidence.class_heads import (
+    FORESTS,
+    RIGHT_FORESTS,
+    BoostingHead,
+    ForestHead,
+    GraphHead,
+    Head,
+    KernelHead,
+    Once,
+)
+from safegain.evidence.graph import Spread
 from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, heard_by_trusted
 from safegain.learners.calibration import Calibration, calibrate, smoothed
 from safegain.learners.forest import Forest
@@ -35,16 +45,28 @@ TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
 
 
 def find_evidence(
-    X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
+    X: Rows,
+    known: ClassLabels,
+    targets: Tensor,
+    calibrating: Tensor,
+    random: np.random.RandomState,
+    spreads: Sequence[Spread] = (),
 ) -> Evidence:
-    """`targets` are the rows whose labels are regressed on, `calibrating` the trusted rows that are a random sample."""
+    """`targets` are the rows whose labels are regressed on, `calibrating` the trusted rows that are a random sample.
+
+    `spreads` are over graphs of the rows, where many have no label.
+    """
     if isinstance(X, RowSource):
         X = taken_rows(X, np.arange(len(known.y)))
     weight = torch.where(known.trusted, TRUST, 1.0) * targets
     if int(targets.sum()) > MANY and not scipy.sparse.issparse(X):
         return next(_rounds([BoostingHead(X, weight, random)], known, calibrating, random))
-    heads = _heads(X, known, weight, calibrating, FORESTS, random)
     right = targets & known.trusted
+    graphs: list[Head] = [GraphHead(spread, weight) for spread in spreads]
+    if torch.equal(right, targets):  # no label is in doubt, and none will be another one in a second round
+        heads = _heads(X, known, weight, calibrating, RIGHT_FORESTS, random) + graphs
+        return next(_rounds(heads, known, calibrating, random))
+    heads = _heads(X, known, weight, calibrating, FORESTS, random) + graphs
     if len(known.y[right].unique()) > 1:
         alone = _heads(X, known, right.float(), calibrating, RIGHT_FORESTS, random)
         heads += [Once(head) for head in alone]

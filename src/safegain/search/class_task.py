@@ -21,7 +21,6 @@ from safegain.search.contest import Score
 from safegain.search.folds import Fold
 from safegain.search.mixing import Mix, mixed
 from safegain.search.outcome import Choice
-from safegain.search.references import BEST, REFERENCES
 from safegain.search.task import Task
 
 BALANCED = "balanced log-loss"
@@ -43,11 +42,8 @@ class ClassTask(Task[Evidence, ClassJury]):
         one_class = any(len(self.material.y[rows].unique()) < 2 for rows in alone)
         if self.problem.reference == "trusted" and one_class and isinstance(self.problem.learner, Wrapped):
             raise ValueError("reference: the trusted rows are of one class, so no model can be trained on them alone")
-        if self.problem.reference != BEST:
-            return (self.problem.reference,)
-        if self.problem.parts.trusted_is_one_sided or one_class:
-            return REFERENCES[1:2]
-        return REFERENCES[1:]
+        asked = self.references
+        return asked[:1] if self.problem.parts.trusted_is_one_sided or one_class else asked
 
     def find_evidence(self, fold: Fold, random: np.random.RandomState) -> Evidence:
         material, rows = self.material, self.material.rows
@@ -57,6 +53,7 @@ class ClassTask(Task[Evidence, ClassJury]):
             rows.labelled & (fold.weak | fold.trusted),
             fold.trusted & rows.sample,
             random,
+            material.spreads,
         )
 
     def evidence_of(self, tensors: Tensors) -> Evidence:

@@ -214,8 +214,9 @@ class _Road:
         return self._by_fold([self._mixture(members, mix) for members in by_fold])
 
     def _uncompared(self) -> Outcome:
-        labels = SAFE_CHOICE if self.problem.reference == BEST else self.problem.reference
-        entry = next(entry for entry in self.entries if entry.candidate.labels == labels)
+        kinds = [entry.candidate.labels for entry in self.entries]
+        entry = self.entries[kinds.index(SAFE_CHOICE) if SAFE_CHOICE in kinds else 0]
+        labels = entry.candidate.labels
         n = self.problem.parts.search.n_sample + self.problem.parts.n_held_out
         reason = f"{n} trusted rows are too few to compare models on some of them"
         if self.task.obstacle:

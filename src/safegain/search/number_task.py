@@ -25,7 +25,6 @@ from safegain.search.number_jury import NumberJury
 from safegain.search.number_mixing import mixed_numbers
 from safegain.search.outcome import Choice, Suggestions
 from safegain.search.problem import Problem
-from safegain.search.references import BEST, REFERENCES
 from safegain.search.task import Task
 
 RESHAPED = (Boosting, DeepNetwork, Huber)  # families that skewed numbers may be easier for on another scale
@@ -47,7 +46,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         return super().of(problem, **settings)
 
     def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
-        return REFERENCES[1:] if self.problem.reference == BEST else (self.problem.reference,)
+        return self.references
 
     def find_evidence(self, fold: Fold, random: np.random.RandomState) -> NumberEvidence:
         material, rows = self.material, self.material.rows

@@ -16,6 +16,7 @@ from safegain.search.material import Material
 from safegain.search.mixing import Mix
 from safegain.search.outcome import Choice, Suggestions
 from safegain.search.problem import Problem
+from safegain.search.references import BEST, REFERENCES
 
 Evidence = TypeVar("Evidence")  # what is known of every row's label, with `tensors` to keep it
 Jury = TypeVar("Jury")  # rows that judge
@@ -35,6 +36,17 @@ class Task(ABC, Generic[Evidence, Jury]):
     def obstacle(self) -> str | None:
         """Why trusted rows cannot compare models, if they cannot."""
         return None
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Those that are asked for: of "best", all that trusted labels have a part in."""
+        asked, all_right = self.problem.reference, self.material.rows.all_right
+        if asked == "raw" and all_right:
+            raise ValueError(
+                "reference: 'raw' is trained on the labels outside of the trusted rows, and there is none; give "
+                "'trusted' or 'best'"
+            )
+        return (asked,) if asked != BEST else REFERENCES[2:] if all_right else REFERENCES[1:]
 
     @abstractmethod
     def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
