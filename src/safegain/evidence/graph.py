@@ -24,6 +24,7 @@ from safegain.data.inputs import Rows
 from safegain.learners.kernel import squared_distances
 
 NEAREST = 8
+AROUND = 30  # rows that are kept of each, of which the nearest may be others when more is known
 VARIANCE = 0.8  # that is kept; the rest of pictures is noise to distances
 MOST_COLUMNS = 2000  # of which components are looked for
 DAMPINGS = (0.01, 0.03, 0.1)
@@ -38,9 +39,9 @@ class Graph:
     W: scipy.sparse.csr_array  # (n, n) symmetric, double precision
 
     @classmethod
-    def of(cls, rows: Rows, nearest: int = NEAREST) -> "Graph":
-        """Of rows in which distances mean something: a tensor, or sparse. Rows that are all the same are all close."""
-        number, distance = neighbours(rows, min(nearest, rows.shape[0] - 1))
+    def of(cls, number: np.ndarray, distance: np.ndarray) -> "Graph":
+        """Of the nearest rows of each, nearest first, and their squared distances; rows that are alike are close."""
+        number, distance = number[:, :NEAREST], distance[:, :NEAREST]
         n, k = number.shape
         reach = distance[:, -1:].clip(min=np.finfo(np.float64).tiny)
         weight = np.exp(-4 * distance / reach)
@@ -62,10 +63,17 @@ class Graph:
             found[:, first : first + len(some)] = self.solve(B, damping, tolerance)
         return found
 
-    def solve(self, B: np.ndarray, damping: float, tolerance: float = TOLERANCE) -> np.ndarray:
-        """A^-1 B: conjugate gradients on each column, preconditioned by the diagonal  # (n, m)"""
-        diagonal = ((1 + damping) * self.degree - self.W.diagonal())[:, None]
-        degree = (1 + damping) * self.degree[:, None]
+    def laplace(self, Y: np.ndarray, w: np.ndarray, damping: float) -> np.ndarray:
+        """u of all rows, with the labels of all rows of positive weight  # (n, k), (n,)"""
+        pull = PULL * w * self.degree
+        return self.solve(pull[:, None] * Y, damping, more=pull)
+
+    def solve(
+        self, B: np.ndarray, damping: float, tolerance: float = TOLERANCE, more: np.ndarray | float = 0.0
+    ) -> np.ndarray:
+        """(A + diag(more))^-1 B: conjugate gradients on each column, preconditioned by the diagonal  # (n, m)"""
+        degree = ((1 + damping) * self.degree + more)[:, None]
+        diagonal = degree - self.W.diagonal()[:, None]
         u, r = np.zeros_like(B), B.copy()
         z = r / diagonal
         p, rz = z.copy(), (r * z).sum(axis=0)
@@ -88,6 +96,8 @@ class Graph:
 class Spread:
     """What each row hears of each label, for every damping."""
 
+    number: np.ndarray  # (n, AROUND) the rows around each, nearest first
+    distance: np.ndarray  # (n, AROUND) squared
     degree: np.ndarray  # (n,)
     sources: np.ndarray  # (m,) numbers of the rows whose labels spread
     columns: tuple[np.ndarray, ...]  # (n, m) each
@@ -95,8 +105,9 @@ class Spread:
     @classmethod
     def of(cls, rows: Rows, sources: np.ndarray) -> "Spread":
         """The first of these sources, if they are many."""
-        graph, some = Graph.of(rows), np.sort(sources[:MOST_SOURCES])
-        return cls(graph.degree, some, tuple(graph.columns(some, damping) for damping in DAMPINGS))
+        around = neighbours(rows, min(AROUND, rows.shape[0] - 1))
+        graph, some = Graph.of(*around), np.sort(sources[:MOST_SOURCES])
+        return cls(*around, graph.degree, some, tuple(graph.columns(some, damping) for damping in DAMPINGS))
 
     def outputs(self, Y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
         """Of all rows, each without its own label, in several ways; rows of weight 0 have none  # (n, k), (n,)"""

@@ -45,6 +45,9 @@ class ClassTask(Task[Evidence, ClassJury]):
         asked = self.references
         return asked[:1] if self.problem.parts.trusted_is_one_sided or one_class else asked
 
+    def prepare(self) -> None:
+        _ = self.material.graphs
+
     def find_evidence(self, fold: Fold, random: np.random.RandomState) -> Evidence:
         material, rows = self.material, self.material.rows
         return find_evidence(
@@ -53,7 +56,7 @@ class ClassTask(Task[Evidence, ClassJury]):
             rows.labelled & (fold.weak | fold.trusted),
             fold.trusted & rows.sample,
             random,
-            material.spreads,
+            material.graphs,
         )
 
     def evidence_of(self, tensors: Tensors) -> Evidence:

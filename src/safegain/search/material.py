@@ -14,8 +14,8 @@ from safegain.data.inputs import Rows, join_rows
 from safegain.data.labels import ClassLabels, one_hot
 from safegain.data.parts import Parts
 from safegain.evidence.channel import counted_pairs
-from safegain.evidence.graph import Spread, views
-from safegain.evidence.numeric_rows import comparable, numeric_rows, without_gaps
+from safegain.evidence.numeric_rows import numeric_rows, without_gaps
+from safegain.evidence.rounds import Graphs
 from safegain.learners.base import Learner
 from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
@@ -74,14 +74,14 @@ class Material:
         return None if cluster.max() + 1 == len(cluster) else torch.from_numpy(cluster)
 
     @cached_property
-    def spreads(self) -> list[Spread]:
-        """Trusted labels, and others drawn by chance, over graphs of all rows, where many have no label."""
+    def graphs(self) -> Graphs | None:
+        """Of all rows, where many have no label; trusted labels spread, and others drawn by chance."""
         rows = self.rows
         if (~rows.labelled).sum() < UNLABELLED * len(rows):
-            return []
+            return None
         doubtful = numbers(rows.labelled & rows.weak).numpy()
         sources = np.concatenate([numbers(rows.trusted).numpy(), np.random.RandomState(0).permutation(doubtful)])
-        return [Spread.of(view, sources) for view in views(comparable(self.evidence_rows))]
+        return Graphs.of(self.evidence_rows, sources)
 
     @property
     def k(self) -> int:

@@ -37,6 +37,9 @@ class Task(ABC, Generic[Evidence, Jury]):
         """Why trusted rows cannot compare models, if they cannot."""
         return None
 
+    def prepare(self) -> None:
+        """What the evidence of all folds shares is found once, before several look for it at the same time."""
+
     @property
     def references(self) -> tuple[str, ...]:
         """Those that are asked for: of "best", all that trusted labels have a part in."""
