@@ -7,6 +7,7 @@ trusted rows choose between them, each by what is said of it without its own lab
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import torch
@@ -119,7 +120,7 @@ class GraphHead(Head):
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
         share = (self.weight @ Q + 1) / (self.weight.sum() + Q.shape[1])
         others = np.flatnonzero(self.weight == 0)
-        for outputs in self.spread.outputs(Q, self.weight):
+        for outputs in chain(self.spread.poisson(Q, self.weight), self.spread.laplace(Q, self.weight)):
             heard = outputs.clip(min=0)
             P = heard + SMOOTHING * np.median(heard.sum(axis=1)) * share
             for each in (P, shares_kept(P, share, others)):

@@ -109,15 +109,19 @@ class Spread:
         graph, some = Graph.of(*around), np.sort(sources[:MOST_SOURCES])
         return cls(*around, graph.degree, some, tuple(graph.columns(some, damping) for damping in DAMPINGS))
 
-    def outputs(self, Y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
-        """Of all rows, each without its own label, in several ways; rows of weight 0 have none  # (n, k), (n,)"""
+    def poisson(self, Y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
+        """u of all rows for every damping, each row without its own label; rows of weight 0 have none  # (n, k), (n,)"""
         own = np.flatnonzero(weight[self.sources])
         rows = self.sources[own]
-        Y, w = Y[rows].astype(np.float64), weight[rows]
         for columns in self.columns:
-            K = columns[:, own]
-            yield poisson(K, rows, Y, w)
-            yield laplace(K, rows, Y, w, self.degree)
+            yield poisson(columns[:, own], rows, Y[rows].astype(np.float64), weight[rows])
+
+    def laplace(self, Y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
+        """The same."""
+        own = np.flatnonzero(weight[self.sources])
+        rows = self.sources[own]
+        for columns in self.columns:
+            yield laplace(columns[:, own], rows, Y[rows].astype(np.float64), weight[rows], self.degree)
 
 
 def views(rows: Rows) -> list[Rows]:

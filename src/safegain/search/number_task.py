@@ -38,6 +38,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
     def of(cls, problem: Problem, **settings: Any) -> Self:
         """Of skewed numbers, some of the families that "auto" stands for compete on another scale too."""
         learner, y = problem.learner, problem.parts.weak.y[problem.parts.labelled].numpy()
+        y = y if len(y) else problem.parts.search.y.numpy()
         if isinstance(learner, Several) and learner.only_fitting and skewness(y) > SKEWED:
             scale = "log" if np.quantile(y, LEAST) > 0 else "yeo-johnson"
             able = [each for each in learner.learners if isinstance(each, RESHAPED)]
@@ -47,6 +48,9 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
 
     def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
         return self.references
+
+    def prepare(self) -> None:
+        _ = self.material.graphs
 
     def find_evidence(self, fold: Fold, random: np.random.RandomState) -> NumberEvidence:
         material, rows = self.material, self.material.rows
@@ -59,17 +63,25 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
             sample.numpy(),
             random,
             None if material.given is None else material.given.numpy(),
+            material.graphs,
         )
 
     def evidence_of(self, tensors: Tensors) -> NumberEvidence:
         return NumberEvidence.from_tensors(tensors)
 
     def corrected(self, evidence: NumberEvidence) -> Target:
-        """The mean of what each number may be; what is known counts for more, and a row without a label not at all."""
+        """The mean of what each number may be; what is known counts for more.
+
+        Where many rows have no label, each is what others say of it, and counts as far as that explains right labels.
+        """
         y, rows = self.material.y.numpy(), self.material.rows
-        given = np.where(rows.labelled.numpy(), y, evidence.suggested)
-        values = np.where(rows.trusted.numpy(), y, evidence.good * given + (1 - evidence.good) * evidence.suggested)
-        return Target(values, None, np.where(rows.trusted.numpy(), TRUST, rows.labelled.numpy().astype(np.float64)))
+        labelled, trusted = rows.labelled.numpy(), rows.trusted.numpy()
+        given = np.where(labelled, y, evidence.suggested)
+        values = np.where(trusted, y, evidence.good * given + (1 - evidence.good) * evidence.suggested)
+        values, filled = np.where(labelled, values, evidence.predicted), 0.0
+        if self.material.graphs is not None:
+            filled = explained(y[trusted], evidence.predicted[trusted])
+        return Target(values, None, np.where(trusted, TRUST, np.where(labelled, 1.0, filled)))
 
     def outputs(self, model: Any, X: Any) -> np.ndarray:
         return np.asarray(model.predict(X), dtype=np.float64)
@@ -128,6 +140,12 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
             unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
             base[bare] = torch.from_numpy(self.outputs(model, self.material.X[unlabelled]))
         return Choice(model, parts.labelled.to(torch.float64), torch.zeros_like(base), base)
+
+
+def explained(y: np.ndarray, predicted: np.ndarray) -> float:
+    """The share of the variance, at least none."""
+    whole = float(np.square(y - y.mean()).sum())
+    return max(0.0, 1 - float(np.square(y - predicted).sum()) / whole) if whole else 0.0
 
 
 def skewness(y: np.ndarray) -> float:
