@@ -1,4 +1,4 @@
-"""The natural calls where labels are missing: all right and few, some right and others doubtful, none known to be right."""
+"""The natural calls where labels are missing: all of them right, some of them, or none known to be."""
 
 import numpy as np
 import pandas as pd
@@ -115,7 +115,9 @@ def test_one_row_without_a_label_changes_nothing_for_the_others():
     once[-1] = -1
     for search in (Free(n_outer=3), "auto"):
         model = "linear" if search != "auto" else FOREST
-        both = [PGSClassifier(model, search=search, random_state=0).fit(X, each, trusted=trusted) for each in (noisy, once)]
+        both = [
+            PGSClassifier(model, search=search, random_state=0).fit(X, each, trusted=trusted) for each in (noisy, once)
+        ]
         same = both[0].corrected_labels_[:-1] == both[1].corrected_labels_[:-1]
         assert same.mean() > 0.95
     moved = [model.sample_weight_[:-1][~trusted[:-1]] for model in both[:1]]
@@ -155,7 +157,7 @@ def test_references_that_there_are_not(reference):
 @pytest.mark.parametrize("search", ["free", "structured"])
 def test_searches_that_begin_with_a_model_of_weak_labels_say_so(search):
     X, y, labelled, *_ = digits()
-    with pytest.raises(ValueError, match="y: no row outside the trusted rows has a label.*search='auto'"):
+    with pytest.raises(ValueError, match=r"y: no row outside the trusted rows has a label.*search='auto'"):
         PGSClassifier("linear", search=search).fit(X, np.where(labelled, y, -1), trusted=labelled)
 
 

@@ -194,6 +194,7 @@ class PGS(Parameters, Certified, ABC):
             n_iter=outcome.n_iter,
             leaderboard=outcome.leaderboard,
             clip=self._usual_clip(labels, masks.trusted),
+            worth=outcome.worth,
             suggestions=outcome.suggestions and outcome.suggestions.of_all_rows(seen.trusted),
         )
 
@@ -207,6 +208,7 @@ class PGS(Parameters, Certified, ABC):
         self.sample_weight_, self.corrected_labels_ = record.weight, record.corrected
         self.safeness_, self.certificate_ = record.safeness, record.certificate
         self.comparison_, self.history_, self.n_iter_ = record.comparison, record.history, record.n_iter
+        self.worth_ = record.worth
         standings = [field.name for field in fields(Standing)]
         self.leaderboard_ = pd.DataFrame(record.leaderboard, columns=standings)
         if record.labels.classes is None:

@@ -1,6 +1,6 @@
 """A graph of all rows, labelled or not, and labels that spread over it: rows that lie close together are alike.
 
-    W       exp(-4 |x_i - x_j|^2 / r_i^2) for the NEAREST rows j of row i, r_i the distance of the last; then (W + W') / 2
+    W       exp(-4 |x_i - x_j|^2 / r_i^2) for the NEAREST rows j of i, r_i the distance of the last; then (W + W') / 2
     A       D (1 + damping) - W, with D the row sums of W: positive definite, also where a component has no label
     K       the columns of A^-1 of the rows with a label
 
@@ -110,7 +110,7 @@ class Spread:
         return cls(*around, graph.degree, some, tuple(graph.columns(some, damping) for damping in DAMPINGS))
 
     def poisson(self, Y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
-        """u of all rows for every damping, each row without its own label; rows of weight 0 have none  # (n, k), (n,)"""
+        """u of all rows for every damping, each without its own label; rows of weight 0 have none  # (n, k), (n,)"""
         own = np.flatnonzero(weight[self.sources])
         rows = self.sources[own]
         for columns in self.columns:

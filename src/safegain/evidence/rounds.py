@@ -4,9 +4,9 @@
     P     kernel ridge regression on Q^SHARPER, normalised: each row by all others
     d_ij^2 = |x_i - x_j|^2 / u + APART |sqrt P_i - sqrt P_j|^2      the next graph is of the nearest by this
 
-u is the median squared distance of the last neighbour. Every row is a target of the regression, labelled or not: this is
-self-training with the posterior. A label comes back to its row through the others, so labelled rows are in parts, and
-what is said of each part never had its labels. How many rounds are good is for these rows to say.
+u is the median squared distance of the last neighbour. Every row is a target of the regression, labelled or not: this
+is self-training with the posterior. A label comes back to its row through the others, so labelled rows are in parts,
+and what is said of each part never had its labels. How many rounds are good is for these rows to say.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,9 @@ class Rounds:
             yield Q
             if number < ROUNDS:
                 root = np.sqrt(self._learned(np.where(right[:, None], Y, Q), share)).astype(np.float32)
-                moved = np.stack([np.square(root - root[column]).sum(axis=1) for column in self.spread.number.T], axis=1)
+                moved = np.stack(
+                    [np.square(root - root[column]).sum(axis=1) for column in self.spread.number.T], axis=1
+                )
                 graph = _nearest(self.spread.number, distance / unit + APART * moved)
 
     def _learned(self, Q: np.ndarray, share: np.ndarray) -> np.ndarray:

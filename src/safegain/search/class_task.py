@@ -106,6 +106,9 @@ class ClassTask(Task[Evidence, ClassJury]):
         found = Score.of_logits(torch.from_numpy(logits_of(P[: len(judged)])), self.material.y[judged])
         return replace(found, weight=None if weight is None else torch.from_numpy(weight))
 
+    def quality(self, P: np.ndarray, rows: Tensor) -> float:
+        return float((P.argmax(axis=1) == self.material.y[rows].numpy()).mean())
+
     def told(self, new: Score, old: Score) -> str:
         return (
             f"{self.measure} {new.loss:.4g} against {old.loss:.4g} and {new.mistakes} against {old.mistakes} mistakes"

@@ -14,6 +14,8 @@ finds its evidence again, and trains once more.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,11 +34,13 @@ from safegain.search.contest import SafenessReport, Score, SetMargin, better, fe
 from safegain.search.entry import ByFold, Entry, by_kind, for_each
 from safegain.search.folds import FEW, Fold, apart, folds_of, last_fold
 from safegain.search.judges import contest_judges
+from safegain.search.measured_worth import find_worth
 from safegain.search.mixing import Mix
 from safegain.search.outcome import Comparison, Outcome
-from safegain.search.references import BEST, SAFE_CHOICE
+from safegain.search.references import SAFE_CHOICE
 from safegain.search.standings import comparison, leaderboard
 from safegain.search.task import Task
+from safegain.search.worth import Worth
 
 SCREENED = 1500  # rows that all candidates are tried on, where there are more
 SCREENING = 2  # folds, of those of few labels
@@ -85,7 +89,17 @@ class _Road:
             both = (self._mixtures(each) for each in (self.task.alone(jury, kept, found[kept]), mix))
             losses = zip(upper.names, *(upper.losses(each).tolist() for each in both), strict=True)
             margins = [SetMargin.between(*each) for each in losses]
-        return self._concluded(kept, mix, margins, self._last({kept, *mix.members}, last), last)
+        members = self._last({kept, *mix.members}, last)
+        return replace(self._concluded(kept, mix, margins, members, last), worth=self._worth(kept, mix, new))
+
+    def _worth(self, kept: int, mix: Mix, new: Sequence[int]) -> Worth | None:
+        """Of the rows without a label, where all labels are right."""
+        best = next((number for number in (*mix.members, *new) if number in new), None)
+        if not self.material.rows.all_right or len(self.folds) == 1 or best is None:
+            return None
+        self.stages.begin("worth of rows without a label")
+        train = partial(self._trained, part=self.part)
+        return find_worth(self.task, [self.entries[kept], self.entries[best]], train, self.judged, self.seed)
 
     def _evidences(self) -> tuple[list[Any], Any]:
         """That of each fold, and that of all rows for the last training; of many, that of the first."""
@@ -162,7 +176,7 @@ class _Road:
         return some | (self.material.rows.trusted.numpy() if others is None else others)
 
     def _screen(self, evidences: Sequence[Any]) -> None:
-        """Those stay that do best on a part of the rows, of either kind; of the first fold, or the first two of many."""
+        """Those stay that do best on a part of the rows, of either kind; of the first fold, or of the first two."""
         self.stages.begin("screening")
         if len(self.entries) <= FINALISTS + REFERENCES_LEFT:
             return

@@ -31,7 +31,7 @@ def folds_of(rows: Arrangement, y: Tensor, random: np.random.RandomState) -> lis
     sample, others = rows.trusted & rows.sample, rows.trusted & ~rows.sample
     n = int(sample.sum())
     if n >= LEAST and rows.all_right and n < MANY_RIGHT:
-        part, none = _parts(sample, y, random, RIGHT_PARTS), torch.zeros_like(sample)
+        part, none = parts_of(sample, y, random, RIGHT_PARTS), torch.zeros_like(sample)
         part[_alone_in_class(sample, y)] = RIGHT_PARTS  # without it, nothing would be known of that class
         return [
             Fold(rows.weak, others | (sample & (part != number)), sample & (part == number), none)
@@ -43,7 +43,7 @@ def folds_of(rows: Arrangement, y: Tensor, random: np.random.RandomState) -> lis
     weak = rows.weak & ~witnesses
     if n >= FEW:
         return [Fold(weak, rows.search, rows.held_out, witnesses)]
-    part, heard_in = _parts(sample, y, random, PARTS), torch.from_numpy(random.randint(PARTS, size=len(weak)))
+    part, heard_in = parts_of(sample, y, random, PARTS), torch.from_numpy(random.randint(PARTS, size=len(weak)))
     return [
         Fold(weak, others | (sample & (part != number)), sample & (part == number), witnesses & (heard_in == number))
         for number in range(PARTS)
@@ -80,7 +80,7 @@ def _witnesses(rows: Arrangement, random: np.random.RandomState) -> Tensor:
     return found
 
 
-def _parts(rows: Tensor, y: Tensor, random: np.random.RandomState, n_parts: int) -> Tensor:
+def parts_of(rows: Tensor, y: Tensor, random: np.random.RandomState, n_parts: int) -> Tensor:
     """Numbers of so many parts, each with its share of every class; others than these rows have 0  # (n,)"""
     drawn = numbers(rows)[random.permutation(int(rows.sum()))]
     by_class = drawn[torch.argsort(y[drawn], stable=True)]

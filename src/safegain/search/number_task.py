@@ -113,6 +113,9 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         losses = torch.from_numpy(P[: len(judged)] - self.material.y[judged].numpy()).square()
         return Score(losses, None, None if weight is None else torch.from_numpy(weight))
 
+    def quality(self, P: np.ndarray, rows: Tensor) -> float:
+        return explained(self.material.y[rows].numpy(), P)
+
     def told(self, new: Score, old: Score) -> str:
         return f"mean squared error {new.loss:.4g} against {old.loss:.4g}"
 

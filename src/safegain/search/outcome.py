@@ -8,6 +8,7 @@ from torch import Tensor
 
 from safegain.data.parts import Parts
 from safegain.search.contest import SafenessReport, fell_back
+from safegain.search.worth import Worth
 
 if TYPE_CHECKING:
     from safegain.bilevel.search_space import Point
@@ -88,6 +89,7 @@ class Outcome:
     n_iter: int = 0
     leaderboard: list[Standing] = field(default_factory=list)  # best first
     suggestions: Suggestions | None = None  # of the weak rows; None: classes, or a search that makes none
+    worth: Worth | None = None  # of rows without a label; None: not measured
 
     @property
     def fell_back(self) -> bool:

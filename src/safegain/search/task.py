@@ -98,6 +98,10 @@ class Task(ABC, Generic[Evidence, Jury]):
         """On the trusted rows that judge, which come first in P."""
 
     @abstractmethod
+    def quality(self, P: np.ndarray, rows: Tensor) -> float:
+        """The share of right answers, or of the variance that is explained, on rows with right labels, by number."""
+
+    @abstractmethod
     def told(self, new: Score, old: Score) -> str:
         """What was compared, in numbers."""
 

@@ -27,7 +27,16 @@ from safegain.tables.roles import (
 from safegain.tables.rows import complete_labels, features, written_texts
 from safegain.tables.source import Source
 from safegain.tables.table import Table, Values
-from safegain.tables.task import LabelForm, Task, check_classes, check_labels, find_form, labels_in, missing_in, without_marks
+from safegain.tables.task import (
+    LabelForm,
+    Task,
+    check_classes,
+    check_labels,
+    find_form,
+    labels_in,
+    missing_in,
+    without_marks,
+)
 
 _NO_TRUSTED = (
     "You named no trusted rows, so some of the labelled rows stand in for them: results can only be as good as "
