@@ -1,4 +1,4 @@
-"""The unlabelled board's problems from the sets that only judge. `experiments.unlabelled_board` says when to run them."""
+"""The unlabelled board's problems from the sets that only judge: `experiments.unlabelled_board` runs them, once."""
 
 from collections.abc import Mapping
 from typing import Any
