@@ -6,6 +6,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_digits
 
 from safegain import Forest, Free, PGSClassifier, PGSRegressor
+from tests.quick import quick_evidence
 
 N, FEW = 400, 40
 FOREST = Forest(n_trees=20, min_samples_leaf=1)
@@ -15,15 +16,15 @@ def digits(k=5, seed=0):
     X, y = load_digits(n_class=k, return_X_y=True)
     order = np.random.RandomState(seed).permutation(len(y))
     X, y = X[order], y[order]
-    labelled = np.zeros(N, bool)
-    labelled[:FEW] = True
-    return X[:N], y[:N], labelled, X[N : N + 300], y[N : N + 300]
+    n = min(N, len(y) - 60)
+    return X[:n], y[:n], np.arange(n) < FEW, X[n : n + 300], y[n : n + 300]
 
 
 @pytest.fixture(scope="module")
 def fitted():
     X, y, labelled, *_ = digits()
-    return PGSClassifier(FOREST, random_state=0).fit(X, np.where(labelled, y, -1), trusted=labelled)
+    with quick_evidence():
+        return PGSClassifier(FOREST, random_state=0).fit(X, np.where(labelled, y, -1), trusted=labelled)
 
 
 def test_few_right_labels_gain_from_rows_without_one(fitted):

