@@ -37,21 +37,16 @@ class Part:
 
     def of_sample(self) -> "Part":
         """The rows of the random sample alone."""
-        if self.sample is None:
-            return self
-        kept = self.sample
+        return self if self.sample is None else replace(self.some(self.sample), sample=None)
 
-        def some(values: Any) -> Any:
+    def some(self, kept: Tensor) -> "Part":
+        """The rows of this mask."""
+
+        def of(values: Any) -> Any:
             return None if values is None else values[kept if isinstance(values, Tensor) else kept.numpy()]
 
-        return Part(
-            taken_rows(self.X, np.flatnonzero(kept.numpy())),
-            self.y[kept],
-            some(self.groups),
-            some(self.given),
-            weight=some(self.weight),
-            digests=None if self.digests is None else self.digests[kept.numpy()],
-        )
+        own = (self.y, self.groups, self.given, self.sample, self.weight, self.digests)
+        return Part(taken_rows(self.X, np.flatnonzero(kept.numpy())), *map(of, own))
 
 
 @dataclass(frozen=True)
@@ -105,6 +100,15 @@ class Parts:
     @property
     def n_held_out(self) -> int:
         return 0 if self.held_out is None else len(self.held_out)
+
+    def without_some(self, most: int, random: np.random.RandomState) -> tuple[Self, Tensor | None]:
+        """With so many weak rows without a label at most, drawn by chance, and the mask that is left; None: all."""
+        bare = (~self.labelled).nonzero()[:, 0]
+        if len(bare) <= most:
+            return self, None
+        kept = self.labelled.clone()
+        kept[bare[random.permutation(len(bare))[:most]]] = True
+        return replace(self, weak=self.weak.some(kept)), kept
 
     def judged_by_held_out(self) -> Self:
         """The same with the held-out rows in the place of the search rows."""

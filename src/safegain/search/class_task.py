@@ -115,13 +115,13 @@ class ClassTask(Task[Evidence, ClassJury]):
         )
 
     def choice(self, model: Any, evidence: Evidence) -> Choice:
-        Q = self.material.rows.of_weak(evidence.Q)
+        Q = self.of_all_weak(self.material.rows.of_weak(evidence.Q), model)
         return Choice(model, torch.ones(len(Q)), Q)
 
     def as_given(self, model: Any) -> Choice:
         parts, rows = self.problem.parts, self.material.rows
         given, bare = one_hot(parts.weak.y, self.material.k, torch.float32), ~parts.labelled
         if bare.any():
-            unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
-            given[bare] = torch.from_numpy(model.predict_proba(self.material.X[unlabelled])).float()
+            own = model.predict_proba(self.material.X[numbers(rows.weak & ~rows.labelled).numpy()])
+            given[bare] = self.of_all_bare(own, model).float()
         return Choice(model, parts.labelled.to(torch.float64), given)

@@ -123,15 +123,25 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         """Labels that are more likely bad than good are moved to what is suggested."""
         good, suggested = self._of_weak(evidence.good, evidence.suggested)
         y, labelled = self.problem.parts.weak.y, self.problem.parts.labelled
+        suggested, good = self.of_all_weak(suggested, model), self._with_none(good)
         base = torch.where(labelled, y, suggested)
         return Choice(model, good, torch.where(good < MORE_LIKELY_THAN_NOT, suggested - base, 0.0), base)
 
     def suggestions(self, evidence: NumberEvidence) -> Suggestions:
         bare = ~self.problem.parts.labelled.numpy()
-        found = [each.numpy().copy() for each in self._of_weak(1 - evidence.good, *evidence.if_bad)]
+        parts = self._of_weak(1 - evidence.good, *evidence.if_bad)
+        found = [self._with_none(each).numpy().copy() for each in parts]
         for each in found:
             each[bare] = np.nan
         return Suggestions(*found)
+
+    def _with_none(self, values: Tensor) -> Tensor:
+        """Of all weak rows, with zeros for those that took no part."""
+        if self.kept is None:
+            return values
+        whole = torch.zeros(len(self.kept), dtype=values.dtype)
+        whole[self.kept] = values
+        return whole
 
     def _of_weak(self, *found: np.ndarray) -> list[Tensor]:
         return [self.material.rows.of_weak(torch.from_numpy(each)) for each in found]
@@ -140,8 +150,8 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         parts, rows = self.problem.parts, self.material.rows
         base, bare = parts.weak.y.clone(), ~parts.labelled
         if bare.any():
-            unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
-            base[bare] = torch.from_numpy(self.outputs(model, self.material.X[unlabelled]))
+            own = self.outputs(model, self.material.X[numbers(rows.weak & ~rows.labelled).numpy()])
+            base[bare] = self.of_all_bare(own, model)
         return Choice(model, parts.labelled.to(torch.float64), torch.zeros_like(base), base)
 
 

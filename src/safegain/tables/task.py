@@ -87,7 +87,8 @@ def without_marks(y: np.ndarray, form: LabelForm) -> tuple[np.ndarray, list[str]
     classes = {label for label in y if label is not None}
     if form != _WHOLE or min(classes, default=0) != -1 or classes == {-1, 1}:
         return y, []
-    return np.where(y == -1, None, y), ["The label -1 counts as no label; leave the cell empty to say so."]
+    given = np.array([None if label == -1 else label for label in y], dtype=object)
+    return given, ["The label -1 counts as no label; leave the cell empty to say so."]
 
 
 def missing_in(y: np.ndarray, task: Task) -> np.ndarray:
