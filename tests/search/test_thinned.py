@@ -13,9 +13,9 @@ FOREST = Forest(n_trees=10, min_samples_leaf=1)
 
 
 def test_some_rows_without_a_label_are_drawn_and_labelled_ones_stay():
-    X, noisy, _, trusted = digits(200, k=3)
+    X, noisy, _, trusted = digits(300, k=3)
     noisy = np.where(~trusted & (np.arange(len(noisy)) % 2 == 0), -1, noisy)
-    parts = of_classes(X, noisy, trusted, np.zeros_like(trusted)).parts
+    parts = of_classes(X, noisy, trusted, np.zeros_like(trusted), learner=FOREST).parts
     same, kept = parts.without_some(10_000, np.random.RandomState(0))
     assert same is parts
     assert kept is None
