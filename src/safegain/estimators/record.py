@@ -10,11 +10,11 @@ import pandas as pd
 from safegain.data.labels import Labels
 from safegain.search.contest import SafenessReport
 from safegain.search.outcome import Standing, Suggestions
-from safegain.search.worth import Worth
 
 if TYPE_CHECKING:
     from safegain.certificates.certificate import Certificate
     from safegain.certificates.ledger import Ledger
+    from safegain.search.worth import Worth
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Record:
     n_iter: int
     leaderboard: Sequence[Standing]  # how the candidates of a contest fared, best first
     clip: float | None  # the largest error that counts in a certificate of numbers
-    worth: Worth | None = None  # of rows without a label; None: not measured
+    worth: "Worth | None" = None  # of rows without a label; None: not measured
     suggestions: Suggestions | None = None  # of numbers; NaN for trusted rows and rows without a label
 
     @property

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from safegain.data.parts import Parts
 from safegain.search.contest import SafenessReport, fell_back
-from safegain.search.worth import Worth
 
 if TYPE_CHECKING:
     from safegain.bilevel.search_space import Point
+    from safegain.search.worth import Worth
 
 Record = dict[str, Any]  # what was measured at a step, or of a candidate
 
@@ -89,7 +89,7 @@ class Outcome:
     n_iter: int = 0
     leaderboard: list[Standing] = field(default_factory=list)  # best first
     suggestions: Suggestions | None = None  # of the weak rows; None: classes, or a search that makes none
-    worth: Worth | None = None  # of rows without a label; None: not measured
+    worth: "Worth | None" = None  # of rows without a label; None: not measured
 
     @property
     def fell_back(self) -> bool:
