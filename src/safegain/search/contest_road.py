@@ -74,7 +74,8 @@ class _Road:
             upper = contest_judges(self.problem, crossed=len(self.folds) > 1)
         if not self.folds:
             return self._uncompared()
-        self.stages.total = len(self.folds) + 1 + min(len(self.entries), FINALISTS + REFERENCES_LEFT) + 2
+        compared = min(len(self.entries), FINALISTS + REFERENCES_LEFT)
+        self.stages.total = len(self.folds) + 1 + compared + 2 + self.material.rows.all_right
         evidences, last = self._evidences()
         self._screen(evidences)
         self._each(self.entries, lambda entry: self._enter(entry, evidences))
