@@ -49,9 +49,10 @@ reproduce: .venv/installed
 	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" $(BIN)/python -m experiments
 
 # docs/board.md: ONLY=spambase for the cells with that word in their name, QUICK=1 to rehearse. FINAL=1 runs the final sets
-# instead of the development sets, from a clean work tree at a tag board-*.
+# instead of the development sets, from a clean work tree at a tag board-*. ONLY=unlabelled is docs/unlabelled.md.
 board: .venv/installed
-	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" FINAL="$(FINAL)" $(BIN)/python -m experiments.board
+	ONLY="$(ONLY)" QUICK="$(QUICK)" JOBS="$(JOBS)" FINAL="$(FINAL)" \
+	$(BIN)/python -m experiments.$(if $(findstring unlabelled,$(ONLY)),unlabelled_board,board)
 
 # docs/numbers.md: the same for numbers.
 numbers: .venv/installed

@@ -21,7 +21,8 @@ def free_network(
     from safegain import Descent, Free, GradientDescent, Network, PGSClassifier
 
     solver = Descent(GradientDescent(rate), **_given(n_steps=n_steps))
-    search = Free(**_given(n_outer=n_outer, lr_outer=lr_outer, held_out=held_out, callbacks=callbacks))
+    settings = _given(n_outer=n_outer, lr_outer=lr_outer, held_out=held_out, callbacks=callbacks)
+    search = Free(semi_supervised=True, **settings)
     return PGSClassifier(Network(solver=solver), search=search, reference="raw", random_state=seed)
 
 
@@ -32,14 +33,16 @@ def free_softmax(
     from safegain import Free, Linear, Newton, PGSClassifier
 
     learner = Linear(**_given(alpha=alpha), solver=Newton(**_given(tol=tol)))
-    return PGSClassifier(learner, search=Free(**_given(n_outer=n_outer)), reference="raw", random_state=seed)
+    search = Free(semi_supervised=True, **_given(n_outer=n_outer))
+    return PGSClassifier(learner, search=search, reference="raw", random_state=seed)
 
 
 def free_ridge(seed: int | None = None, *, n_outer: int | None = None) -> Any:
     """Ridge regression, solved in closed form."""
     from safegain import Free, PGSRegressor
 
-    return PGSRegressor("linear", search=Free(**_given(n_outer=n_outer)), reference="raw", random_state=seed)
+    search = Free(semi_supervised=True, **_given(n_outer=n_outer))
+    return PGSRegressor("linear", search=search, reference="raw", random_state=seed)
 
 
 def _given(**arguments: Any) -> dict[str, Any]:

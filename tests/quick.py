@@ -39,7 +39,7 @@ def quick_evidence() -> Iterator[None]:
         yield
 
 
-def _few_heads(X: Any, random: np.random.RandomState) -> list[NumberHead]:
+def _few_heads(X: Any, random: np.random.RandomState, graphs: Any = None) -> list[NumberHead]:
     linear = FoldedNumbers(X, Linear(alpha=1e-3), random=random, n_folds=2)
     return [linear] if scipy.sparse.issparse(X) else [linear, ForestNumbers(X, Forest(min_samples_leaf=3), random)]
 

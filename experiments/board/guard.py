@@ -8,13 +8,13 @@ from experiments.store import Store
 
 TAGS = "board-*"
 # By the run itself, which may be interrupted.
-WRITTEN = ("experiments/results/", "docs/board.md", "docs/numbers.md", "docs/figures/")
+WRITTEN = ("experiments/results/", "docs/board.md", "docs/numbers.md", "docs/unlabelled.md", "docs/figures/")
 ROOT = Path(__file__).parents[2]
 
 
-def refuse_without_strongest(file: Path = FILE) -> None:
+def refuse_without_strongest(file: Path = FILE, command: str = "experiments.board.strongest") -> None:
     if not file.is_file():
-        raise ValueError(f"{file.name}: the strongest peers are not named; run python -m experiments.board.strongest")
+        raise ValueError(f"{file.name}: the strongest peers are not named; run python -m {command}")
 
 
 def refuse_final_run(store: Store, data: str, *, quick: bool, root: Path = ROOT) -> None:

@@ -77,7 +77,7 @@ def problem(setting: Mapping[str, Any], seed: int, *, quick: bool = False) -> Ch
         return _texts(setting, seed, random, quick)
     if setting["noise"] == "human":
         return _photographs(setting, random, quick)
-    X, y = _rows(setting["set"])
+    X, y = rows_of(setting["set"])
     drawn = draw(len(y), setting, random, quick)
     rows = drawn.rows
     given = _spoilt(X[rows], y[rows], np.arange(y.max() + 1), setting, random)
@@ -97,7 +97,7 @@ def _spoilt(
 
 def _texts(setting: Mapping[str, Any], seed: int, random: np.random.Generator, quick: bool) -> CheckedProblem:
     """Weak rows on which the rules have no majority are left out, after texts have become numbers with their help."""
-    texts = _loaded_texts(setting["set"])
+    texts = loaded_texts(setting["set"])
     vote = majority(texts.weak_labels, len(texts.class_names))
     drawn = draw(len(vote), setting, random, quick)
     covered = Draw(drawn.weak[vote[drawn.weak] >= 0], drawn.trusted, drawn.test)
@@ -124,7 +124,7 @@ def _with_every_class_among_weak_rows(problem: CheckedProblem) -> CheckedProblem
 
 def _photographs(setting: Mapping[str, Any], random: np.random.Generator, quick: bool) -> CheckedProblem:
     """People labelled the training images of CIFAR-10; its test images test."""
-    images = _images()
+    images = loaded_images()
     X = _coarse() if quick else load_cifar10_features()
     weak, test = QUICK if quick else (MOST_WEAK, MOST_TEST)
     rows = random.permutation(images.n_train)[: weak + setting["n_trusted"]]
@@ -150,18 +150,18 @@ def _assemble(
 
 
 @cache
-def _rows(name: str) -> tuple[np.ndarray, np.ndarray]:
+def rows_of(name: str) -> tuple[np.ndarray, np.ndarray]:
     if name == "digits":
         return load_digits(return_X_y=True)
     table = load_mnist() if name == "mnist" else load_table(name)
     return table.data, table.target
 
 
-_loaded_texts = cache(load_text)
-_images = cache(load_cifar10)
+loaded_texts = cache(load_text)
+loaded_images = cache(load_cifar10)
 
 
 def _coarse() -> np.ndarray:
     """For a rehearsal: coarse pixels, which need no learning."""
-    coarse = _images().data[:, ::4, ::4].astype(np.float32) / 255
+    coarse = loaded_images().data[:, ::4, ::4].astype(np.float32) / 255
     return coarse.reshape(len(coarse), -1)

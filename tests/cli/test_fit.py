@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
 from safegain import Forest, Linear
@@ -308,3 +309,22 @@ def test_no_certificate_without_trusted_rows(cars, tmp_path):
     assert ended.exit_code == 2
     assert "--trusted" in ended.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_few_right_labels_and_rows_without_one(tmp_path):
+    """What the others were worth is said at once, in the report, and to programs; the run has it."""
+    X, y = (part[:240] for part in load_digits(n_class=3, return_X_y=True))
+    labelled = np.arange(240) % 6 == 0
+    table = pd.DataFrame(X).add_prefix("p").assign(digit=np.where(labelled, y, -1), right=labelled)
+    table.to_csv(tmp_path / "train.csv", index=False)
+    asked = ["fit", tmp_path / "train.csv", "--label", "digit", "--trusted", "right", "--model", "forest, n_trees=10"]
+    told = CliRunner().invoke(app, [*map(str, asked), "--seed", "0", "--out", str(tmp_path / "run")])
+    assert told.exit_code == 0, told.output
+    assert "With 20 labels, the other rows were worth" in told.output
+    run = open_run(tmp_path / "run")
+    assert run.facts.rows.unlabelled == 200
+    assert run.facts.worth.labels == [10, 20, 32]
+    report = (tmp_path / "run" / "report.html").read_text()
+    assert "200 of 240 rows have no label." in report
+    assert "A label would tell most for row " in report
+    assert load(tmp_path / "run").worth_.labels == (10, 20, 32)

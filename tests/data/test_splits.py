@@ -140,6 +140,8 @@ def test_something_must_be_left_to_train_on():
     check_trained_on(LABELS, np.array([True, False, False, False, False]))
     with pytest.raises(ValueError, match="y: class 'a' has no labelled row outside the trusted rows"):
         check_trained_on(LABELS, np.array([True, False, True, False, False]))
+    with pytest.raises(ValueError, match="no row outside the trusted rows has a label"):
+        check_trained_on(LABELS, np.array([True, True, True, False, True]))
     numbers = regression_labels(np.array([1.0, 2.0, np.nan]))
     check_trained_on(numbers, np.array([True, False, False]))
     with pytest.raises(ValueError, match="no row outside the trusted rows has a label"):

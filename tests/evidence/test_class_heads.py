@@ -10,6 +10,7 @@ import torch
 import safegain.learners.kernel
 from safegain.evidence import class_heads
 from safegain.evidence.class_heads import FORESTS, PENALTIES, SMOOTHING, BoostingHead, ForestHead, KernelHead, Once
+from safegain.evidence.numeric_rows import comparable
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.leaves import Leaves
@@ -50,7 +51,7 @@ def test_the_kernels_scores_are_refits_without_the_row(monkeypatch, kind):
     Q = labels(known)
     found = list(head.scores(Q, 0))
     assert len(found) == len(PENALTIES)
-    F = head.ridge.kernel.features(head._rows(X)).double().numpy()
+    F = head.ridge.kernel.features(comparable(X)).double().numpy()
     Y = Q - np.average(Q.astype(np.float64), axis=0, weights=weight)
 
     def refit(row, penalty):
@@ -68,7 +69,7 @@ def test_landmarks_are_targets_drawn_from_the_seed():
     assert len(first) == 500
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
-    assert torch.isin(first, heads[0]._rows(X)[targets]).all()
+    assert torch.isin(first, comparable(X)[targets]).all()
     few = torch.zeros(620, dtype=torch.bool)
     few[600:] = True
     assert len(KernelHead(X, 0.5, few, random()).ridge.kernel.landmarks) == 20

@@ -128,7 +128,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
         classes("linear", **free(n_outer=3, engine="cholesky", eps2=0.3, eps1=100.0)),
         lambda: digits(300, 75),
     ),
-    "free softmax, gaps": (classes("linear", **free(n_outer=4)), lambda: digits(gaps=0.5)),
+    "free softmax, gaps": (classes("linear", **free(n_outer=4, semi_supervised=True)), lambda: digits(gaps=0.5)),
     "free softmax, sparse": (classes("linear", **free(n_outer=4)), lambda: sparse(digits())),
     "free network": (classes(network(20, n_steps=60), **free(n_outer=4)), digits),
     "free network, adam": (
@@ -153,7 +153,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
     "residuals network": (residuals(network(16, n_steps=60), reference="raw"), numbers),
     "residuals ridge, certificate": (residuals(certificate=0.2), numbers),
     "numbers free ridge": (regression(**free(n_outer=5, eps2=300.0)), numbers),
-    "numbers free ridge, gaps": (regression(search=Free(n_outer=5)), lambda: numbers(gaps=0.3)),
+    "numbers free ridge, gaps": (regression(search=Free(n_outer=5, semi_supervised=True)), lambda: numbers(gaps=0.3)),
     "numbers free network": (regression(network(16, Momentum(), n_steps=40), **free(n_outer=3)), numbers),
     "refit logistic": (classes(LogisticRegression(max_iter=60)), digits),
     "refit forest": (classes(RandomForestClassifier(20)), digits),

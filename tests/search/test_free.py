@@ -29,12 +29,12 @@ def test_a_workspace_changes_nothing_but_where_numbers_lie(tmp_path):
     assert not list(tmp_path.iterdir())  # the files have no names
 
 
-def space_of(bare):
+def space_of(bare, **settings):
     X, noisy, _, trusted = digits(200, k=3)
     given = np.where(~trusted & bare(np.arange(len(noisy))), -1, noisy)
     problem = of_classes(X, given, trusted, np.zeros_like(trusted), learner=Linear(alpha=0.1))
     setup = problem.learner.setup(problem.parts)
-    start = Free()._start(problem, setup, setup.model.init(torch.Generator()), Budget(13.0, 0.7))
+    start = Free(**settings)._start(problem, setup, setup.model.init(torch.Generator()), Budget(13.0, 0.7))
     return start, given[~trusted]
 
 
@@ -45,12 +45,32 @@ def test_every_row_is_free_where_all_have_a_label():
     assert (start.space.eps1, start.space.eps2) == (13.0, 0.7)
 
 
-def test_only_rows_without_a_label_are_free_where_some_have_none():
-    start, given = space_of(lambda rows: rows % 3 == 1)
+def test_only_rows_without_a_label_are_free_by_the_papers_rule():
+    start, given = space_of(lambda rows: rows % 3 == 1, semi_supervised=True)
     w, Q = start.space.start()
     assert (w.shape, Q.shape) == (((given < 0).sum(),), ((given < 0).sum(), 3))
     point = start.space.point((torch.zeros_like(w), Q))
     np.testing.assert_array_equal(point.w, given >= 0)  # labels as given count in full
+
+
+def test_all_rows_are_free_where_some_have_no_label():
+    start, given = space_of(lambda rows: rows % 3 == 1)
+    w, Q = start.space.start()
+    assert (w.shape, Q.shape) == ((len(given),), (len(given), 3))
+    labelled = torch.from_numpy(given >= 0)
+    assert torch.equal(Q[labelled], torch.eye(3, dtype=Q.dtype)[torch.from_numpy(given)[labelled]])
+    assert torch.allclose(Q.sum(dim=1), torch.ones(len(Q), dtype=Q.dtype))
+    assert (Q[~labelled].max(dim=1).values < 1).all()  # what the raw model says
+    _, moved = start.space.project((w, 1 - Q))
+    own = moved[labelled].gather(1, torch.from_numpy(given)[labelled][:, None])
+    assert float((1 - own).mean()) <= 0.7 + 1e-9  # the budget is one of the rows with a label
+    assert start.space.violation(start.space.point((w, moved))) < 1e-9
+
+
+@pytest.mark.parametrize("value", [1, "yes", None])
+def test_the_papers_rule_is_on_or_off(value):
+    with pytest.raises(ValueError, match="Free: semi_supervised must be True or False, got"):
+        Free(semi_supervised=value)
 
 
 def test_rows_that_compare_iterates_have_no_copy_that_is_learned_from():

@@ -231,3 +231,21 @@ def test_rows_of_a_review_are_a_random_sample_where_it_says_so(tmp_path):
     alone = problem(train, id="key", drop=("ok",), checked=(str(tmp_path / "plain.parquet"),))
     assert not alone.sample.any()
     assert any(note.startswith("No trusted row is one of a random sample") for note in alone.notes)
+
+
+def test_rows_without_a_label_beside_right_ones(tmp_path):
+    """Empty cells, and -1 among whole classes; a trusted row must have a label in either writing."""
+    rows = [
+        {"x": i * i % 7, "ok": int(i % 4 == 0), "y": i % 3 if i % 4 == 0 else ("" if i % 2 else -1)} for i in range(40)
+    ]
+    found = problem(put(tmp_path / "a.csv", as_csv(rows)), trusted="ok")
+    assert found.y.tolist() == [i % 3 if i % 4 == 0 else None for i in range(40)]
+    assert found.trusted.sum() == 10
+    assert "30 of 40 rows have no label." in found.notes
+    assert any("-1 counts as no label" in note for note in found.notes)
+    rows[1]["ok"] = 1
+    file = put(tmp_path / "b.csv", as_csv(rows))
+    complaint(lambda: problem(file, trusted="ok"), file, "line 3", "'y'", "trusted")
+    rows[1]["y"] = -1
+    file = put(tmp_path / "c.csv", as_csv(rows))
+    complaint(lambda: problem(file, trusted="ok"), file, "line 3", "'y'", "trusted")

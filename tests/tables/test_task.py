@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 
 from safegain.tables.rows import read_rows
-from safegain.tables.task import objects
+from safegain.tables.task import LabelForm, objects, without_marks
 from tests.tables.samples import as_csv, complaint, problem, put
 
 
@@ -75,3 +75,19 @@ def test_one_object_for_all_rows_with_a_label(tmp_path):
     for labels in (["a", "b "], [1, 2]):
         found = labels_of(tmp_path, labels * 500)
         assert len({*map(id, found.y)}) == 2
+
+
+def test_minus_one_among_whole_classes_is_no_label():
+    whole = LabelForm("classes", "whole")
+    y, said = without_marks(np.array([2, -1, 0, None, 1], dtype=object), whole)
+    assert y.tolist() == [2, None, 0, None, 1]
+    assert said == ["The label -1 counts as no label; leave the cell empty to say so."]
+    for kept, form in (
+        ([-1, 1, None], whole),
+        ([-2, -1, 0], whole),
+        ([-1.0, 2.5], LabelForm("numbers", "number")),
+        (["-1", "a"], LabelForm("classes", "text")),
+        ([None, None], whole),
+    ):
+        y, said = without_marks(np.array(kept, dtype=object), form)
+        assert (y.tolist(), said) == (kept, [])

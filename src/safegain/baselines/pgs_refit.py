@@ -86,7 +86,7 @@ class PGSRefit(NetworkClassifier):
 
     def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
         network = Network(solver=Descent(GradientDescent(1.0), n_steps=35))
-        usual = PGSClassifier(network, search=Free(n_outer=8, lr_outer=0.1), reference="raw")
+        usual = PGSClassifier(network, search=Free(n_outer=8, lr_outer=0.1, semi_supervised=True), reference="raw")
         seed = seed_of(self.random_state, random)
         self.search_, last = searched(self.search or usual, weak, self.selection_fraction, seed)
         self.held_out_ = weak.held = self.search_.held_out_

@@ -75,7 +75,7 @@ class PGSRefitRegressor(LinearMethod):
     def _model(self, X: np.ndarray, weak: WeakData, random: np.random.RandomState) -> Any:
         seed = seed_of(self.random_state, random)
         search, _ = searched(
-            self.search or PGSRegressor("linear", search=Free(), reference="raw"),
+            self.search or PGSRegressor("linear", search=Free(semi_supervised=True), reference="raw"),
             weak,
             self.selection_fraction,
             seed,

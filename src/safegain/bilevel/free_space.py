@@ -22,8 +22,8 @@ class FreeSpace(SearchSpace):
     """Every weight and every label on its own: Lambda as the paper has it.
 
     `free` marks the rows that are searched; the others keep what `origin` says of them. `given` holds the class
-    of each row as it came, for the budget on Q; None where there is none to keep to: then Q is only kept on the
-    simplex (rows without a label), or in the ball (regression).
+    of each row as it came, for the budget on Q, which is one of the rows with a label; -1, or None for all rows, where
+    there is none to keep to: then Q is only kept on the simplex, or in the ball (regression).
     """
 
     origin: Point
@@ -63,7 +63,13 @@ class FreeSpace(SearchSpace):
             return ball(Q, radius=self.eps2, ranks=self.ranks, out=Q)
         if self.given is None:
             return simplex_rows(Q, out=Q)
-        return budgeted_simplex_rows(Q, self._take(self.given), budget=self.eps2, ranks=self.ranks, out=Q)
+        given = self._take(self.given)
+        labelled = given >= 0
+        if labelled.all():
+            return budgeted_simplex_rows(Q, given, budget=self.eps2, ranks=self.ranks, out=Q)
+        Q[labelled] = budgeted_simplex_rows(Q[labelled], given[labelled], budget=self.eps2, ranks=self.ranks)
+        Q[~labelled] = simplex_rows(Q[~labelled])
+        return Q
 
     def _take(self, rows: Tensor) -> Tensor:
         return rows if self.free is None else rows[self.free]

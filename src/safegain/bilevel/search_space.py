@@ -50,17 +50,20 @@ def violation(point: Point, eps1: float, eps2: float, given: Tensor | None, rank
     inside = [0.0]  # of what holds row by row
     if len(w):
         inside += [-float(w.min()), float(w.max()) - 1]
-    used = 0.0
+    used, labelled = 0.0, 0
     if Q.ndim == 1:
         used = float(Q.square().sum(dtype=torch.float64))
     elif len(Q):
         inside += [-float(Q.min()), float((Q.sum(dim=1, dtype=torch.float64) - 1).abs().max())]
         if given is not None:
-            used = float((1 - Q.gather(1, given[:, None])).sum(dtype=torch.float64))
-    n, total, used = ranks.sum(float64(len(w), float(w.sum(dtype=torch.float64)), used)).tolist()
+            labelled = int((given >= 0).sum())
+            left = Q.gather(1, given.clamp(min=0)[:, None])[:, 0]
+            used = float((1 - left)[given >= 0].sum(dtype=torch.float64))
+    summed = float64(len(w), float(w.sum(dtype=torch.float64)), used, labelled)
+    n, total, used, labelled = ranks.sum(summed).tolist()
     breaches = [float(ranks.max(float64(max(inside)))[0]), (eps1 - total) / n]
     if Q.ndim == 1:
         breaches.append((used**0.5 - eps2) / max(eps2, 1.0))
     elif given is not None:
-        breaches.append(used / n - eps2)
+        breaches.append(used / max(labelled, 1) - eps2)
     return max(breaches)

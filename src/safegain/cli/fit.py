@@ -67,6 +67,7 @@ def request_of(options: Mapping[str, Any], command: Sequence[str], processes: in
 def conclude(run: Run, talk: Talk) -> None:
     """A report, unless there is one, and what came out in a few lines."""
     from safegain.report import write_report
+    from safegain.report.unlabelled import worth_words
 
     if not (run.folder / REPORT).exists():
         write_report(run.folder)
@@ -79,11 +80,12 @@ def conclude(run: Run, talk: Talk) -> None:
         found = f"{found} {certified}"
     lines = [
         found,
+        *worth_words(facts),
         judged(facts),
         "",
         f"  {run.folder / REPORT}",
         f"  safegain labels {folder}",
         f"  safegain review {folder}",
     ]
-    names = ("verdict", "certificate", "models", "rows", "n_suspicious", "seconds")
+    names = ("verdict", "certificate", "models", "rows", "worth", "n_suspicious", "seconds")
     talk.tell("\n".join(lines), {"run": str(run.folder), **{name: to_builtins(getattr(facts, name)) for name in names}})

@@ -12,7 +12,7 @@ from torch import Tensor
 from safegain.data.inputs import Rows, some_rows, taken_rows
 from safegain.data.labels import Labels
 from safegain.data.ranks import ALONE, Ranks
-from safegain.data.splits import Said, check_trained_on, drawn_from, everywhere, rank_rows, trusted_rows, unlike_others
+from safegain.data.splits import Said, drawn_from, everywhere, rank_rows, trusted_rows, unlike_others
 
 UNLIKELY = 1e-3  # to be drawn by chance
 MOST_MISSED = 0.2  # of the weak rows; a hundred rows drawn at random from 26 classes miss about 0.02
@@ -37,21 +37,16 @@ class Part:
 
     def of_sample(self) -> "Part":
         """The rows of the random sample alone."""
-        if self.sample is None:
-            return self
-        kept = self.sample
+        return self if self.sample is None else replace(self.some(self.sample), sample=None)
 
-        def some(values: Any) -> Any:
+    def some(self, kept: Tensor) -> "Part":
+        """The rows of this mask."""
+
+        def of(values: Any) -> Any:
             return None if values is None else values[kept if isinstance(values, Tensor) else kept.numpy()]
 
-        return Part(
-            taken_rows(self.X, np.flatnonzero(kept.numpy())),
-            self.y[kept],
-            some(self.groups),
-            some(self.given),
-            weight=some(self.weight),
-            digests=None if self.digests is None else self.digests[kept.numpy()],
-        )
+        own = (self.y, self.groups, self.given, self.sample, self.weight, self.digests)
+        return Part(taken_rows(self.X, np.flatnonzero(kept.numpy())), *map(of, own))
 
 
 @dataclass(frozen=True)
@@ -105,6 +100,15 @@ class Parts:
     @property
     def n_held_out(self) -> int:
         return 0 if self.held_out is None else len(self.held_out)
+
+    def without_some(self, most: int, random: np.random.RandomState) -> tuple[Self, Tensor | None]:
+        """With so many weak rows without a label at most, drawn by chance, and the mask that is left; None: all."""
+        bare = (~self.labelled).nonzero()[:, 0]
+        if len(bare) <= most:
+            return self, None
+        kept = self.labelled.clone()
+        kept[bare[random.permutation(len(bare))[:most]]] = True
+        return replace(self, weak=self.weak.some(kept)), kept
 
     def judged_by_held_out(self) -> Self:
         """The same with the held-out rows in the place of the search rows."""
@@ -217,7 +221,6 @@ def drawn_masks(
     if aside is not None:
         kept = aside(masks.of_sample, labels, said.groups, random)
         masks = replace(masks, set_aside=kept.rows, tested=kept.tested, repeats=kept.repeats)
-    check_trained_on(labels, trusted)
     left = masks.of_sample & ~masks.set_aside
     held = drawn_from(left, labels, said.groups, held_out, random, draw=rank_rows)
     if digests is not None:
@@ -225,6 +228,6 @@ def drawn_masks(
     masks = replace(masks, held_out=held)
     if said.weight is not None:
         for rows, what in ((labels.labelled & ~trusted, "weak rows"), (masks.search, "trusted rows to learn from")):
-            if not said.weight[rows].any():
+            if rows.any() and not said.weight[rows].any():
                 raise ValueError(f"sample_weight: the {what} all have weight zero; give some of them a positive one")
     return masks

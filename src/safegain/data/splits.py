@@ -221,9 +221,12 @@ def check_trained_on(labels: Labels, trusted: np.ndarray) -> None:
     Where labels before the check are known, a class may be one that only the check has found.
     """
     weak = labels.labelled & ~trusted
+    if not labels.ranks.count(weak.sum()):
+        raise ValueError(
+            "y: no row outside the trusted rows has a label, so there is no model of such labels to begin with; take "
+            "some rows out of trusted, or use PGSClassifier or PGSRegressor with search='auto'"
+        )
     if labels.classes is None:
-        if not labels.ranks.count(weak.sum()):
-            raise ValueError("y: no row outside the trusted rows has a label; take some rows out of trusted")
         return
     kept = np.concatenate(labels.ranks.gather(np.unique(labels.numbers[weak])))
     lost = np.setdiff1d(np.arange(len(labels.classes)), kept)

@@ -114,6 +114,7 @@ class PGS(Parameters, Certified, ABC):
                 # A contest trains once more, so it leaves copies of the rows that judge to that last training.
                 compared = None if search.contests else found
                 masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random, compared)
+                search.check_labels(labels, masks.trusted)
                 self._learn(learner, rows, found, labels, masks, said, random, kept, ledger)
                 if kept is not None:
                     kept.remove()
@@ -193,6 +194,7 @@ class PGS(Parameters, Certified, ABC):
             n_iter=outcome.n_iter,
             leaderboard=outcome.leaderboard,
             clip=self._usual_clip(labels, masks.trusted),
+            worth=outcome.worth,
             suggestions=outcome.suggestions and outcome.suggestions.of_all_rows(seen.trusted),
         )
 
@@ -206,6 +208,7 @@ class PGS(Parameters, Certified, ABC):
         self.sample_weight_, self.corrected_labels_ = record.weight, record.corrected
         self.safeness_, self.certificate_ = record.safeness, record.certificate
         self.comparison_, self.history_, self.n_iter_ = record.comparison, record.history, record.n_iter
+        self.worth_ = record.worth
         standings = [field.name for field in fields(Standing)]
         self.leaderboard_ = pd.DataFrame(record.leaderboard, columns=standings)
         if record.labels.classes is None:

@@ -49,6 +49,10 @@ PARAMETERS = """
     leaderboard_ : DataFrame
         Under "auto": how models fared on trusted rows that they had not seen, best first. Columns: learner, trained_on
         (which labels), {standings}, share (of the mixture that won), seconds.
+    worth_ : Worth or None
+        Where all labels are right and other rows have none: how good models were with a quarter of the labels, half of
+        them, and those of the contest, `alone` and `together` with the other rows; `more_labels(i)` is what these were
+        worth then.
     certificate_ : Certificate or None
         What the rows that were set aside say.
     sample_weight_ : ndarray (n,)

@@ -14,6 +14,7 @@ from safegain.search.outcome import Standing, Suggestions
 if TYPE_CHECKING:
     from safegain.certificates.certificate import Certificate
     from safegain.certificates.ledger import Ledger
+    from safegain.search.worth import Worth
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Record:
     n_iter: int
     leaderboard: Sequence[Standing]  # how the candidates of a contest fared, best first
     clip: float | None  # the largest error that counts in a certificate of numbers
+    worth: "Worth | None" = None  # of rows without a label; None: not measured
     suggestions: Suggestions | None = None  # of numbers; NaN for trusted rows and rows without a label
 
     @property

@@ -7,13 +7,15 @@ trusted rows choose between them, each by what is said of it without its own lab
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
-import scipy.sparse
 import torch
 from torch import Tensor
 
-from safegain.data.inputs import Rows, fit_inputs
+from safegain.data.inputs import Rows
+from safegain.evidence.graph import Spread, shares_kept
+from safegain.evidence.numeric_rows import comparable
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import (
@@ -61,8 +63,7 @@ class KernelHead(Head):
     ) -> None:
         targets = np.flatnonzero(weight)
         n = len(targets)
-        self._inputs = None if scipy.sparse.issparse(X) else fit_inputs(_flat(X), model="network", scaling="auto")
-        rows = self._rows(X)
+        rows = comparable(X)
         # A fifth of the rows: more gain little where rows are few, and many classes take more.
         some = min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS), most_landmarks)
         kernel = Kernel.of(rows[random.permutation(targets)[:some]], width)
@@ -75,10 +76,6 @@ class KernelHead(Head):
         moment = self.ridge.moment(Y)
         for penalty in PENALTIES:
             yield self.ridge.leave_one_out(Y, moment, penalty).numpy()
-
-    def _rows(self, X: Rows) -> Rows:
-        """In which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""
-        return X if self._inputs is None else self._inputs.rows(_flat(X)).float()
 
 
 class ForestHead(Head):
@@ -112,6 +109,22 @@ class Once(Head):
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
         self.kept = self.kept or list(self.head.scores(Q, number))
         yield from self.kept
+
+
+class GraphHead(Head):
+    """Labels that spread over a graph of all rows, with the shares that classes have among the labels, or without."""
+
+    def __init__(self, spread: Spread, weight: Tensor) -> None:
+        self.spread, self.weight = spread, weight.numpy().astype(np.float64)
+
+    def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
+        share = (self.weight @ Q + 1) / (self.weight.sum() + Q.shape[1])
+        others = np.flatnonzero(self.weight == 0)
+        for outputs in chain(self.spread.poisson(Q, self.weight), self.spread.laplace(Q, self.weight)):
+            heard = outputs.clip(min=0)
+            P = heard + SMOOTHING * np.median(heard.sum(axis=1)) * share
+            for each in (P, shares_kept(P, share, others)):
+                yield np.log(each / each.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
 class BoostingHead(Head):

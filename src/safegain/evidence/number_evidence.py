@@ -19,6 +19,7 @@ from safegain.data.inputs import Rows
 from safegain.evidence.error_kinds import log_t
 from safegain.evidence.errors import Errors, fit_errors
 from safegain.evidence.number_heads import ForestNumbers, NumberHead, head_of_many, number_heads
+from safegain.evidence.rounds import Graphs
 from safegain.evidence.stacking import stack
 from safegain.learners.forest import Forest
 
@@ -64,16 +65,18 @@ def find_number_evidence(
     sample: np.ndarray,
     random: np.random.RandomState,
     before: np.ndarray | None = None,
+    graphs: Graphs | None = None,
 ) -> NumberEvidence:
     """`targets` are the rows whose labels are learned from, `trusted` and `sample` those of them that are right.
 
-    `before` are labels of trusted rows before they were checked, NaN where that is not known.
+    `before` are labels of trusted rows before they were checked, NaN where that is not known; `graphs` are those of the
+    rows, where many have no label.
     """
     X = X if scipy.sparse.issparse(X) else X.reshape(len(X), -1)
     labelled, many = ~np.isnan(y), int(targets.sum()) > MANY
     given, first = np.where(labelled, y, 0.0), np.where(trusted, TRUST, 1.0) * targets
     known, good = _cut(given, targets), np.ones(len(y))
-    heads = [head_of_many(X, random)] if many else number_heads(X, random)
+    heads = [head_of_many(X, random)] if many else number_heads(X, random, graphs)
     said: list[np.ndarray] = []
     for number in range(ROUNDS):
         weight = np.where(trusted, first, first * good)
@@ -82,6 +85,8 @@ def find_number_evidence(
         F = np.stack([*_all_said(heads, known, weight, number), *said])
         heard = weight > 0
         predicted = stack(F[:, heard], known[heard], weight[heard]) @ F
+        if not (targets & ~trusted).any():  # no label is in doubt
+            return NumberEvidence(predicted, (trusted & labelled).astype(np.float64), predicted, predicted, predicted)
         said = [predicted]  # what one round has found, the next may keep
         unit = np.ones(len(y)) if many else _unit(X, given - predicted, targets, sample, random)
         errors = _errors(given, predicted, unit, targets, sample, before, random)

@@ -12,7 +12,10 @@ import numpy as np
 import scipy.sparse
 import torch
 
-from safegain.data.inputs import Rows, fit_inputs
+from safegain.data.inputs import Rows
+from safegain.evidence.graph import Spread
+from safegain.evidence.numeric_rows import comparable
+from safegain.evidence.rounds import Graphs
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import Kernel, KernelRidge, KernelRidgeInBlocks, Ridge, many_rows, n_landmarks
@@ -37,8 +40,7 @@ class KernelNumbers(NumberHead):
     """Every width, each with every penalty."""
 
     def __init__(self, X: Rows, random: np.random.RandomState) -> None:
-        sparse = scipy.sparse.issparse(X)
-        self.rows = X if sparse else fit_inputs(X, model="network", scaling="auto").rows(X).float()
+        self.rows = comparable(X)
         self.order = random.permutation(X.shape[0])
 
     def predicted(self, y: np.ndarray, weight: np.ndarray, number: int) -> Iterator[np.ndarray]:
@@ -66,6 +68,18 @@ class ForestNumbers(NumberHead):
         yield self.forest.grow(self.X, target, self.seed).out_of_bag(target)[:, 0]
 
 
+class GraphNumbers(NumberHead):
+    """Labels that spread over a graph of all rows, for every damping, about their mean."""
+
+    def __init__(self, spread: Spread) -> None:
+        self.spread = spread
+
+    def predicted(self, y: np.ndarray, weight: np.ndarray, number: int) -> Iterator[np.ndarray]:
+        centre = float(np.average(y, weights=weight))
+        for u in self.spread.laplace((y - centre)[:, None], weight):
+            yield u[:, 0] + centre
+
+
 class FoldedNumbers(NumberHead):
     """A learner that predicts each fold of the rows by what the others have taught.
 
@@ -88,7 +102,12 @@ class FoldedNumbers(NumberHead):
         yield found
 
 
-def number_heads(X: Rows, random: np.random.RandomState) -> list[NumberHead]:
+def number_heads(X: Rows, random: np.random.RandomState, graphs: Graphs | None = None) -> list[NumberHead]:
+    spread = [] if graphs is None else [GraphNumbers(each) for each in graphs.spreads]
+    return [*_usual_heads(X, random), *spread]
+
+
+def _usual_heads(X: Rows, random: np.random.RandomState) -> list[NumberHead]:
     if scipy.sparse.issparse(X):
         return [KernelNumbers(X, random), FoldedNumbers(X, Linear(alpha=1e-3), random=random)]
     steps = Boosting(max_iter=STEPS, learning_rate=0.2)

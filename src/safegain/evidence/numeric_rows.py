@@ -9,7 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_array
 
-from safegain.data.inputs import Rows
+from safegain.data.inputs import Rows, fit_inputs
 from safegain.learners.wrapped import Wrapped
 
 
@@ -49,3 +49,11 @@ def without_gaps(rows: Rows) -> Rows:
     if np.isnan(rows.data if scipy.sparse.issparse(rows) else rows).any():
         return SimpleImputer(keep_empty_features=True).fit_transform(rows)
     return rows
+
+
+def comparable(X: Rows) -> Rows:
+    """In which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""
+    if scipy.sparse.issparse(X):
+        return X
+    flat = X.reshape(len(X), -1)
+    return fit_inputs(flat, model="network", scaling="auto").rows(flat).float()

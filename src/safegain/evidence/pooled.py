@@ -20,8 +20,18 @@ from safegain.data.inputs import Rows, taken_rows
 from safegain.data.labels import ClassLabels
 from safegain.data.rows import RowSource
 from safegain.evidence.channel import Channel, Evidence, most_likely_transition, posterior
-from safegain.evidence.class_heads import FORESTS, RIGHT_FORESTS, BoostingHead, ForestHead, Head, KernelHead, Once
+from safegain.evidence.class_heads import (
+    FORESTS,
+    RIGHT_FORESTS,
+    BoostingHead,
+    ForestHead,
+    GraphHead,
+    Head,
+    KernelHead,
+    Once,
+)
 from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, heard_by_trusted
+from safegain.evidence.rounds import Graphs, Rounds, RoundsHead
 from safegain.learners.calibration import Calibration, calibrate, smoothed
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import best_width
@@ -35,16 +45,28 @@ TRIED_ROWS, TRIED_LANDMARKS = 4000, 600  # on which the width is chosen
 
 
 def find_evidence(
-    X: Rows, known: ClassLabels, targets: Tensor, calibrating: Tensor, random: np.random.RandomState
+    X: Rows,
+    known: ClassLabels,
+    targets: Tensor,
+    calibrating: Tensor,
+    random: np.random.RandomState,
+    graphs: Graphs | None = None,
 ) -> Evidence:
-    """`targets` are the rows whose labels are regressed on, `calibrating` the trusted rows that are a random sample."""
+    """`targets` are the rows whose labels are regressed on, `calibrating` the trusted rows that are a random sample.
+
+    `graphs` are those of the rows, where many have no label.
+    """
     if isinstance(X, RowSource):
         X = taken_rows(X, np.arange(len(known.y)))
     weight = torch.where(known.trusted, TRUST, 1.0) * targets
     if int(targets.sum()) > MANY and not scipy.sparse.issparse(X):
         return next(_rounds([BoostingHead(X, weight, random)], known, calibrating, random))
-    heads = _heads(X, known, weight, calibrating, FORESTS, random)
     right = targets & known.trusted
+    spread = [] if graphs is None else _graph_heads(graphs, known, weight, calibrating, random)
+    if torch.equal(right, targets):  # no label is in doubt, and none will be another one in a second round
+        heads = _heads(X, known, weight, calibrating, RIGHT_FORESTS, random) + spread
+        return next(_rounds(heads, known, calibrating, random))
+    heads = _heads(X, known, weight, calibrating, FORESTS, random) + spread
     if len(known.y[right].unique()) > 1:
         alone = _heads(X, known, right.float(), calibrating, RIGHT_FORESTS, random)
         heads += [Once(head) for head in alone]
@@ -65,6 +87,21 @@ def _heads(
     if not scipy.sparse.issparse(X):
         heads += [ForestHead(X, weight, each, random) for each in forests]
     return heads
+
+
+def _graph_heads(
+    graphs: Graphs, known: ClassLabels, weight: Tensor, calibrating: Tensor, random: np.random.RandomState
+) -> list[Head]:
+    """One for each graph, and rounds over the one that predicts the calibrating rows best."""
+    given, judges = known.one_hot, np.flatnonzero(calibrating)
+    heads = [GraphHead(spread, weight) for spread in graphs.spreads]
+
+    def loss(head: Head) -> float:
+        return min(_fit(scores, given, judges).loss for scores in head.scores(given.numpy(), 0))
+
+    best = min(range(len(heads)), key=lambda number: loss(heads[number]))
+    rounds = Rounds(graphs.spreads[best], graphs.ridge)
+    return [*heads, RoundsHead(rounds, weight.double().numpy(), known.trusted.numpy(), random)]
 
 
 def _rounds(

@@ -48,7 +48,7 @@ class Kernel:
 
     @classmethod
     def of(cls, landmarks: Rows, width: float) -> "Kernel":
-        between = _squared_distances(landmarks, landmarks)
+        between = squared_distances(landmarks, landmarks)
         reach = width * float(between.mean()) or 1.0
         K = torch.exp(-between / reach).double()
         K.diagonal().add_(RANK * float(K.sum(dim=1).max()))
@@ -58,13 +58,13 @@ class Kernel:
 
     def to_landmarks(self, X: Rows) -> Tensor:
         """k(x, l) of rows of the landmarks' kind: a tensor of single precision, or sparse  # (n, l)"""
-        return _squared_distances(X, self.landmarks).div_(-self.reach).exp_()
+        return squared_distances(X, self.landmarks).div_(-self.reach).exp_()
 
     def features(self, X: Rows) -> Tensor:
         return self.to_landmarks(X) @ self.root
 
 
-def _squared_distances(A: Rows, B: Rows) -> Tensor:
+def squared_distances(A: Rows, B: Rows) -> Tensor:
     if scipy.sparse.issparse(A):
         products = as_tensor((A @ B.T).toarray()).float()
         norms = [as_tensor(np.asarray(M.multiply(M).sum(axis=1)).ravel()).float() for M in (A, B)]

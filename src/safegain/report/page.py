@@ -21,6 +21,7 @@ from safegain.report.more_rows import rows_that_would_settle
 from safegain.report.repeats import repeats_words
 from safegain.report.rows import most_suspicious
 from safegain.report.trust import matrix, panels, shifts
+from safegain.report.unlabelled import unlabelled_words
 from safegain.report.verdict import certificate_words, verdict
 from safegain.report.words import cleaned, count, cut, label, listed, number, of_100
 from safegain.runs import Run, open_run
@@ -78,6 +79,7 @@ def _sections(run: Run) -> dict[str, Any]:
         "noise": noise_words(run.labels) if numbers else None,
         "shifts_chart": charts.shifts_chart(moved) if moved else None,
         "kept_apart": numbers or facts.rows is None or facts.rows.held_out != 0,
+        "unlabelled": unlabelled_words(run),
         "n_issues": len(run.issues),
         "rows": most_suspicious(run),
         "more_rows": rows_that_would_settle(facts, compared, _disagree(run), run.certificates),

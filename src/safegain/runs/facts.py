@@ -131,6 +131,17 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float | None = None
 
 
+class Worth(Struct, frozen=True):
+    """What rows without a label were worth, by the number of labels that were learned from.
+
+    Quality is the share of right answers, or of the variance of numbers that is explained, on other labelled rows.
+    """
+
+    labels: list[Whole]
+    alone: Annotated[list[float], told("quality of the reference, without the other rows")]
+    together: Annotated[list[float], told("quality of a model that learned from all rows")]
+
+
 class EncoderParameters(Struct, frozen=True):
     """Arguments of `TableEncoder`."""
 
@@ -257,6 +268,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     by_class: list[Part] | None = None
     by_group: list[Part] | None = None
     history: list[Record] | None = None
+    worth: Annotated[Worth | None, told("null where rows without a label had no part in the fit")] = None
     checked: Annotated[Checked | None, told("null where labels before a check are not known")] = None
     n_suspicious: Annotated[Count | None, told("weak rows with `suspicion` > 0.5: more likely wrong than right")] = None
     seed: Whole | None = None

@@ -79,6 +79,11 @@ def repeats(record: Record, ranks: Ranks) -> facts.Repeats | None:
     )
 
 
+def worth(record: Record) -> facts.Worth | None:
+    found = record.worth
+    return None if found is None else facts.Worth(list(found.labels), list(found.alone), list(found.together))
+
+
 def checked_labels(record: Record, ranks: Ranks) -> facts.Checked | None:
     """How many of the labels as given were wrong; on all ranks."""
     labels = record.labels

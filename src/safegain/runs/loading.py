@@ -21,6 +21,7 @@ from safegain.estimators import PGSClassifier, PGSRegressor
 from safegain.estimators.record import Record
 from safegain.learners.trained import TrainedModel
 from safegain.learners.wrapped import TrainedEstimator
+from safegain.runs import facts
 from safegain.runs.estimator_state import NoEstimator
 from safegain.runs.facts import MODELS, Encoder, Estimator, Fitted
 from safegain.runs.folder import FACTS, MODEL, Run, RunError, open_run
@@ -32,6 +33,7 @@ from safegain.runs.objects import from_json
 from safegain.runs.stored_models import read_models, trained_alone
 from safegain.search.contest import SafenessReport
 from safegain.search.outcome import Standing
+from safegain.search.worth import Worth
 
 ESTIMATORS = {"classes": PGSClassifier, "numbers": PGSRegressor}
 LONGEST_TEXT = 1024  # characters of NumPy's texts, which take them in every row
@@ -107,6 +109,7 @@ def _estimator(run: Run, arrays: Arrays, module: torch.nn.Module | None) -> Any:
         n_iter=fitted.n_iter,
         leaderboard=[Standing(**msgspec.to_builtins(each)) for each in fitted.leaderboard],
         clip=fitted.clip,
+        worth=_worth(run.facts.worth),
         suggestions=learned.suggestions,
     )
     estimator = ESTIMATORS[task](**parameters)
@@ -147,6 +150,14 @@ def _made(found: dict[str, Any], kind: type) -> Any:
     if not isinstance(made, kind):
         raise ValueError(f"there is no {kind.__name__}")
     return made
+
+
+def _worth(found: facts.Worth | None) -> Worth | None:
+    if found is None:
+        return None
+    if len({len(found.labels), len(found.alone), len(found.together)}) != 1 or not found.labels:
+        raise ValueError("what rows without a label were worth has numbers that do not belong together")
+    return Worth(tuple(found.labels), tuple(found.alone), tuple(found.together))
 
 
 def _labels(learned: Learned, classes: np.ndarray | None, fitted: Fitted) -> Labels:

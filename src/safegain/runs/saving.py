@@ -184,6 +184,7 @@ def _facts(
         models=findings.compared_models(comparison, reference),
         margins=findings.margins(record.safeness),
         history=findings.steps(record.history),
+        worth=findings.worth(record),
         checked=findings.checked_labels(record, ranks),
         n_suspicious=ranks.count((rows["suspicion"] > DOUBTFUL).sum()),
         by_class=by_part(None if labels.classes is None else labels.values),

@@ -39,6 +39,11 @@ class Arrangement:
     def trusted(self) -> Tensor:
         return ~self.weak
 
+    @property
+    def all_right(self) -> bool:
+        """Every label that there is."""
+        return not bool((self.labelled & self.weak).any())
+
     def of_weak(self, rows: Tensor) -> Tensor:
         """The weak ones; a view where they come first."""
         return rows[: int(self.weak.sum())] if self.order is None else rows[self.weak]

@@ -2,8 +2,12 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
+
+from safegain.data.labels import Labels
 from safegain.data.parts import Masks
 from safegain.data.settings import check, is_share, setting
+from safegain.data.splits import check_trained_on
 from safegain.learners.base import Learner
 from safegain.search.base import Search
 from safegain.search.outcome import Outcome
@@ -48,6 +52,11 @@ class Auto(Search):
             )
         if classifies:
             learner.check_contest()
+
+    def check_labels(self, labels: Labels, trusted: np.ndarray) -> None:
+        """Trusted labels alone are enough where other rows have none."""
+        if (labels.labelled & ~trusted).any():
+            check_trained_on(labels, trusted)
 
     def masks(self, masks: Masks) -> Masks:
         return masks

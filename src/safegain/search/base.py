@@ -3,10 +3,14 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
+
 from safegain.data.inputs import Rows
+from safegain.data.labels import Labels
 from safegain.data.parts import Masks
 from safegain.data.rows import RowSource
 from safegain.data.settings import Settings
+from safegain.data.splits import check_trained_on
 from safegain.data.storage import Storage
 from safegain.learners.base import Differentiable, Learner
 from safegain.search.outcome import Outcome
@@ -38,6 +42,10 @@ class Search(Settings, ABC):
                 "array of floats"
             )
         return rows
+
+    def check_labels(self, labels: Labels, trusted: np.ndarray) -> None:
+        """A ValueError where the weak labels are not enough to begin with."""
+        check_trained_on(labels, trusted)
 
     @abstractmethod
     def masks(self, masks: Masks) -> Masks:

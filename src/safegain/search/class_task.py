@@ -21,7 +21,6 @@ from safegain.search.contest import Score
 from safegain.search.folds import Fold
 from safegain.search.mixing import Mix, mixed
 from safegain.search.outcome import Choice
-from safegain.search.references import BEST, REFERENCES
 from safegain.search.task import Task
 
 BALANCED = "balanced log-loss"
@@ -43,11 +42,11 @@ class ClassTask(Task[Evidence, ClassJury]):
         one_class = any(len(self.material.y[rows].unique()) < 2 for rows in alone)
         if self.problem.reference == "trusted" and one_class and isinstance(self.problem.learner, Wrapped):
             raise ValueError("reference: the trusted rows are of one class, so no model can be trained on them alone")
-        if self.problem.reference != BEST:
-            return (self.problem.reference,)
-        if self.problem.parts.trusted_is_one_sided or one_class:
-            return REFERENCES[1:2]
-        return REFERENCES[1:]
+        asked = self.references
+        return asked[:1] if self.problem.parts.trusted_is_one_sided or one_class else asked
+
+    def prepare(self) -> None:
+        _ = self.material.graphs
 
     def find_evidence(self, fold: Fold, random: np.random.RandomState) -> Evidence:
         material, rows = self.material, self.material.rows
@@ -57,6 +56,7 @@ class ClassTask(Task[Evidence, ClassJury]):
             rows.labelled & (fold.weak | fold.trusted),
             fold.trusted & rows.sample,
             random,
+            material.graphs,
         )
 
     def evidence_of(self, tensors: Tensors) -> Evidence:
@@ -106,19 +106,22 @@ class ClassTask(Task[Evidence, ClassJury]):
         found = Score.of_logits(torch.from_numpy(logits_of(P[: len(judged)])), self.material.y[judged])
         return replace(found, weight=None if weight is None else torch.from_numpy(weight))
 
+    def quality(self, P: np.ndarray, rows: Tensor) -> float:
+        return float((P.argmax(axis=1) == self.material.y[rows].numpy()).mean())
+
     def told(self, new: Score, old: Score) -> str:
         return (
             f"{self.measure} {new.loss:.4g} against {old.loss:.4g} and {new.mistakes} against {old.mistakes} mistakes"
         )
 
     def choice(self, model: Any, evidence: Evidence) -> Choice:
-        Q = self.material.rows.of_weak(evidence.Q)
+        Q = self.of_all_weak(self.material.rows.of_weak(evidence.Q), model)
         return Choice(model, torch.ones(len(Q)), Q)
 
     def as_given(self, model: Any) -> Choice:
         parts, rows = self.problem.parts, self.material.rows
         given, bare = one_hot(parts.weak.y, self.material.k, torch.float32), ~parts.labelled
         if bare.any():
-            unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
-            given[bare] = torch.from_numpy(model.predict_proba(self.material.X[unlabelled])).float()
+            own = model.predict_proba(self.material.X[numbers(rows.weak & ~rows.labelled).numpy()])
+            given[bare] = self.of_all_bare(own, model).float()
         return Choice(model, parts.labelled.to(torch.float64), given)

@@ -14,6 +14,8 @@ finds its evidence again, and trains once more.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,19 +28,22 @@ from safegain.learners.mixture import TrainedMixture
 from safegain.learners.several import Several
 from safegain.learners.target import Target
 from safegain.learners.threads import side_by_side
-from safegain.search.arrangement import numbers, numbers_of_any
+from safegain.search.arrangement import numbers_of_any
 from safegain.search.candidates import affordable, candidates, that_scale
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.entry import ByFold, Entry, by_kind, for_each
 from safegain.search.folds import FEW, Fold, apart, folds_of, last_fold
 from safegain.search.judges import contest_judges
+from safegain.search.measured_worth import find_worth
 from safegain.search.mixing import Mix
 from safegain.search.outcome import Comparison, Outcome
-from safegain.search.references import BEST, SAFE_CHOICE
+from safegain.search.references import SAFE_CHOICE
 from safegain.search.standings import comparison, leaderboard
 from safegain.search.task import Task
+from safegain.search.worth import Worth
 
 SCREENED = 1500  # rows that all candidates are tried on, where there are more
+SCREENING = 2  # folds, of those of few labels
 FINALISTS, REFERENCES_LEFT = 4, 2  # on corrected labels, and others, that go on
 
 
@@ -56,7 +61,9 @@ class _Road:
         self.witnesses = numbers_of_any([fold.witnesses for fold in self.folds])
         self.weight = task.weight(self.judged)
         self.seed = random.randint(2**31)
-        self.many = len(self.material.y) > MANY
+        # Of few labels that are all right, each fold is a small problem with many other rows, of which some are enough.
+        self.part = self._some() if rows.all_right and len(self.folds) > 1 else None
+        self.many = len(self.material.y) > MANY and self.part is None
         self.entries = self._entries()
         self.stages = Stages(0, random, torch.Generator(), self.problem.checkpoint, self.problem.watch)
 
@@ -67,9 +74,10 @@ class _Road:
             upper = contest_judges(self.problem, crossed=len(self.folds) > 1)
         if not self.folds:
             return self._uncompared()
-        self.stages.total = len(self.folds) + 1 + min(len(self.entries), FINALISTS + REFERENCES_LEFT) + 2
+        compared = min(len(self.entries), FINALISTS + REFERENCES_LEFT)
+        self.stages.total = len(self.folds) + 1 + compared + 2 + self.material.rows.all_right
         evidences, last = self._evidences()
-        self._screen(evidences[0])
+        self._screen(evidences)
         self._each(self.entries, lambda entry: self._enter(entry, evidences))
         jury = self.task.jury(self.folds, evidences, self.weight)
         evidences.clear()  # of many classes, they are a lot
@@ -82,13 +90,24 @@ class _Road:
             both = (self._mixtures(each) for each in (self.task.alone(jury, kept, found[kept]), mix))
             losses = zip(upper.names, *(upper.losses(each).tolist() for each in both), strict=True)
             margins = [SetMargin.between(*each) for each in losses]
-        return self._concluded(kept, mix, margins, self._last({kept, *mix.members}, last), last)
+        members = self._last({kept, *mix.members}, last)
+        return replace(self._concluded(kept, mix, margins, members, last), worth=self._worth(kept, mix, new))
+
+    def _worth(self, kept: int, mix: Mix, new: Sequence[int]) -> Worth | None:
+        """Of the rows without a label, where all labels are right."""
+        best = next((number for number in (*mix.members, *new) if number in new), None)
+        if not self.material.rows.all_right or len(self.folds) == 1 or best is None:
+            return None
+        self.stages.begin("worth of rows without a label")
+        train = partial(self._trained, part=self.part)
+        return find_worth(self.task, [self.entries[kept], self.entries[best]], train, self.judged, self.seed)
 
     def _evidences(self) -> tuple[list[Any], Any]:
         """That of each fold, and that of all rows for the last training; of many, that of the first."""
         folds = {f"evidence-{number}": fold for number, fold in enumerate(self.folds)}
         if not self.many:
             folds["last-evidence"] = last_fold(self.material.rows)
+        self.task.prepare()
         found = find_evidences(self.task, folds, self.stages, self.problem.random, many=self.many)
         return found[: len(self.folds)], found[0 if self.many else -1]
 
@@ -149,26 +168,32 @@ class _Road:
             found = affordable(found, *self.material.size)
         return [Entry(each) for each in found]
 
-    def _screen(self, evidence: Any) -> None:
-        """Those stay that do best on a part of the rows, of either kind; of one fold, if it has others."""
+    def _some(self, others: np.ndarray | None = None) -> np.ndarray | None:
+        """Rows that candidates are tried on, and the others; None: all of them, which are not many  # (n,) bool"""
+        if (n := len(self.material.y)) <= SCREENED:
+            return None
+        some = np.zeros(n, dtype=bool)
+        some[np.random.RandomState(self.seed).permutation(n)[:SCREENED]] = True
+        return some | (self.material.rows.trusted.numpy() if others is None else others)
+
+    def _screen(self, evidences: Sequence[Any]) -> None:
+        """Those stay that do best on a part of the rows, of either kind; of the first fold, or of the first two."""
         self.stages.begin("screening")
         if len(self.entries) <= FINALISTS + REFERENCES_LEFT:
             return
-        fold, some = self.folds[0], None
-        if (n := len(self.material.y)) > SCREENED:
-            some = np.zeros(n, dtype=bool)
-            some[np.random.RandomState(self.seed).permutation(n)[:SCREENED]] = True
-            some |= fold.trusted.numpy()
-        weight = None if self.weight is None else self.weight[fold.judged[self.judged].numpy()]
-        jury, corrected = self.task.jury([fold], [evidence], weight), self.task.corrected(evidence)
-        X = self.material.X[torch.cat([numbers(fold.judged), numbers(fold.witnesses)]).numpy()]
+        folds = self.folds[: 1 if self.part is None else SCREENING]
+        some = self._some(folds[0].trusted.numpy()) if self.part is None else self.part
+        judged = torch.stack([fold.judged for fold in folds]).any(dim=0)
+        weight = None if self.weight is None else self.weight[judged[self.judged].numpy()]
+        jury = self.task.jury(folds, evidences[: len(folds)], weight)
 
         def loss(entry: Entry) -> float:
             began = time.perf_counter()
-            model = self._trained(entry, fold, corrected, some)
-            if some is None:
-                entry.models = [model]
-            found = self.task.loss(jury, self.task.outputs(model, X))
+            tried = zip(folds, evidences[: len(folds)], strict=True)
+            models = [self._trained(entry, fold, self.task.corrected(evidence), some) for fold, evidence in tried]
+            if some is self.part:
+                entry.models = models
+            found = self.task.loss(jury, self._outputs(models, folds))
             entry.seconds = time.perf_counter() - began
             return found
 
@@ -181,12 +206,8 @@ class _Road:
         self.stages.begin(entry.candidate.name)
         began = time.perf_counter()
         for fold, evidence in list(zip(self.folds, evidences, strict=True))[len(entry.models) :]:
-            entry.models.append(self._trained(entry, fold, self.task.corrected(evidence)))
-        parts = [self._by_fold(entry.models, part) for part in ("judged", "witnesses")]
-        X, rows = self.material.X, (self.judged, self.witnesses)
-        entry.P = np.concatenate(
-            [self.task.outputs(part, X[which.numpy()]) for part, which in zip(parts, rows, strict=True)]
-        )
+            entry.models.append(self._trained(entry, fold, self.task.corrected(evidence), self.part))
+        entry.P = self._outputs(entry.models, self.folds)
         entry.seconds += time.perf_counter() - began
 
     def _trained(self, entry: Entry, fold: Fold, corrected: Target | None, part: np.ndarray | None = None) -> Any:
@@ -201,9 +222,18 @@ class _Road:
     def _score(self, P: np.ndarray) -> Score:
         return self.task.score(P, self.judged, self.weight)
 
-    def _by_fold(self, models: Sequence[Any], part: str = "judged") -> ByFold:
-        rows = getattr(self, part)
-        return ByFold(models, [getattr(fold, part)[rows].numpy() for fold in self.folds])
+    def _outputs(self, models: Sequence[Any], folds: Sequence[Fold]) -> np.ndarray:
+        """On the rows that these folds judge, each by the model of its fold: trusted rows, then witnesses."""
+        found = []
+        for part in ("judged", "witnesses"):
+            masks = [getattr(fold, part) for fold in folds]
+            rows = numbers_of_any(masks)
+            by_fold = ByFold(models, [mask[rows].numpy() for mask in masks])
+            found.append(self.task.outputs(by_fold, self.material.X[rows.numpy()]))
+        return np.concatenate(found)
+
+    def _by_fold(self, models: Sequence[Any]) -> ByFold:
+        return ByFold(models, [fold.judged[self.judged].numpy() for fold in self.folds])
 
     def _mixture(self, members: Sequence[Any], mix: Mix) -> TrainedMixture:
         return TrainedMixture(tuple(members), mix.weights, self.material.classes, mix.sharpness)
@@ -214,8 +244,9 @@ class _Road:
         return self._by_fold([self._mixture(members, mix) for members in by_fold])
 
     def _uncompared(self) -> Outcome:
-        labels = SAFE_CHOICE if self.problem.reference == BEST else self.problem.reference
-        entry = next(entry for entry in self.entries if entry.candidate.labels == labels)
+        kinds = [entry.candidate.labels for entry in self.entries]
+        entry = self.entries[kinds.index(SAFE_CHOICE) if SAFE_CHOICE in kinds else 0]
+        labels = entry.candidate.labels
         n = self.problem.parts.search.n_sample + self.problem.parts.n_held_out
         reason = f"{n} trusted rows are too few to compare models on some of them"
         if self.task.obstacle:

@@ -48,16 +48,20 @@ class Free(OuterSearch):
         than 20
     callbacks : functions of the record and the iterate of every outer step; one that returns True ends the search.
         They are not called again for steps that a checkpoint had.
+    semi_supervised : the paper's rule where rows have no label: the others keep their label and full weight, and only
+        rows without one are searched. Otherwise all are, and rows without a label start from what the raw model says
     workspace : a folder for files in which w, Q, their moments and their gradient are kept, mapped into memory: for
         more rows than memory holds. They have no names and are gone when they are no longer used.
     """
 
+    semi_supervised: bool = False
     workspace: str | os.PathLike | None = None
 
     name: ClassVar[str] = "free"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check(self, "semi_supervised", "be True or False", isinstance(self.semi_supervised, bool))
         known = self.workspace is None or isinstance(self.workspace, str | os.PathLike)
         check(self, "workspace", "be a folder or None", known)
 
@@ -98,10 +102,11 @@ class Free(OuterSearch):
         free_space = partial(
             FreeSpace, eps1=budget.eps1, eps2=budget.eps2, ranks=parts.ranks, storage=self.storage or IN_MEMORY
         )
+        given = None if parts.classes is None else parts.weak.y
         if raw.every_row:
-            given = None if parts.classes is None else parts.weak.y
             return free_space(point, given=given), raw.lower, point, True
         labelled = parts.labelled
         lower, Q = with_predictions(raw.lower, point.Q, labelled, raw.outputs)
-        free = free_space(Point(point.w, Q), free=~labelled)
-        return free, lower, Point(labelled.to(Q.dtype), Q), False
+        origin = Point(point.w, Q)
+        space = free_space(origin, free=~labelled) if self.semi_supervised else free_space(origin, given=given)
+        return space, lower, Point(labelled.to(Q.dtype), Q), False

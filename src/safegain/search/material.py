@@ -15,12 +15,15 @@ from safegain.data.labels import ClassLabels, one_hot
 from safegain.data.parts import Parts
 from safegain.evidence.channel import counted_pairs
 from safegain.evidence.numeric_rows import numeric_rows, without_gaps
+from safegain.evidence.rounds import Graphs
 from safegain.learners.base import Learner
 from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import Arrangement, numbers
 from safegain.search.candidates import CORRECTED
 from safegain.search.folds import Fold
+
+UNLABELLED = 0.2  # of the rows, from which on they are asked
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,16 @@ class Material:
             return None
         cluster = clusters(self.digests)
         return None if cluster.max() + 1 == len(cluster) else torch.from_numpy(cluster)
+
+    @cached_property
+    def graphs(self) -> Graphs | None:
+        """Of all rows, where many have no label; trusted labels spread, and others drawn by chance."""
+        rows = self.rows
+        if (~rows.labelled).sum() < UNLABELLED * len(rows):
+            return None
+        doubtful = numbers(rows.labelled & rows.weak).numpy()
+        sources = np.concatenate([numbers(rows.trusted).numpy(), np.random.RandomState(0).permutation(doubtful)])
+        return Graphs.of(self.evidence_rows, sources)
 
     @property
     def k(self) -> int:

@@ -25,7 +25,6 @@ from safegain.search.number_jury import NumberJury
 from safegain.search.number_mixing import mixed_numbers
 from safegain.search.outcome import Choice, Suggestions
 from safegain.search.problem import Problem
-from safegain.search.references import BEST, REFERENCES
 from safegain.search.task import Task
 
 RESHAPED = (Boosting, DeepNetwork, Huber)  # families that skewed numbers may be easier for on another scale
@@ -39,6 +38,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
     def of(cls, problem: Problem, **settings: Any) -> Self:
         """Of skewed numbers, some of the families that "auto" stands for compete on another scale too."""
         learner, y = problem.learner, problem.parts.weak.y[problem.parts.labelled].numpy()
+        y = y if len(y) else problem.parts.search.y.numpy()
         if isinstance(learner, Several) and learner.only_fitting and skewness(y) > SKEWED:
             scale = "log" if np.quantile(y, LEAST) > 0 else "yeo-johnson"
             able = [each for each in learner.learners if isinstance(each, RESHAPED)]
@@ -47,7 +47,10 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         return super().of(problem, **settings)
 
     def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
-        return REFERENCES[1:] if self.problem.reference == BEST else (self.problem.reference,)
+        return self.references
+
+    def prepare(self) -> None:
+        _ = self.material.graphs
 
     def find_evidence(self, fold: Fold, random: np.random.RandomState) -> NumberEvidence:
         material, rows = self.material, self.material.rows
@@ -60,17 +63,25 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
             sample.numpy(),
             random,
             None if material.given is None else material.given.numpy(),
+            material.graphs,
         )
 
     def evidence_of(self, tensors: Tensors) -> NumberEvidence:
         return NumberEvidence.from_tensors(tensors)
 
     def corrected(self, evidence: NumberEvidence) -> Target:
-        """The mean of what each number may be; what is known counts for more, and a row without a label not at all."""
+        """The mean of what each number may be; what is known counts for more.
+
+        Where many rows have no label, each is what others say of it, and counts as far as that explains right labels.
+        """
         y, rows = self.material.y.numpy(), self.material.rows
-        given = np.where(rows.labelled.numpy(), y, evidence.suggested)
-        values = np.where(rows.trusted.numpy(), y, evidence.good * given + (1 - evidence.good) * evidence.suggested)
-        return Target(values, None, np.where(rows.trusted.numpy(), TRUST, rows.labelled.numpy().astype(np.float64)))
+        labelled, trusted = rows.labelled.numpy(), rows.trusted.numpy()
+        given = np.where(labelled, y, evidence.suggested)
+        values = np.where(trusted, y, evidence.good * given + (1 - evidence.good) * evidence.suggested)
+        values, filled = np.where(labelled, values, evidence.predicted), 0.0
+        if self.material.graphs is not None:
+            filled = explained(y[trusted], evidence.predicted[trusted])
+        return Target(values, None, np.where(trusted, TRUST, np.where(labelled, 1.0, filled)))
 
     def outputs(self, model: Any, X: Any) -> np.ndarray:
         return np.asarray(model.predict(X), dtype=np.float64)
@@ -102,6 +113,9 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         losses = torch.from_numpy(P[: len(judged)] - self.material.y[judged].numpy()).square()
         return Score(losses, None, None if weight is None else torch.from_numpy(weight))
 
+    def quality(self, P: np.ndarray, rows: Tensor) -> float:
+        return explained(self.material.y[rows].numpy(), P)
+
     def told(self, new: Score, old: Score) -> str:
         return f"mean squared error {new.loss:.4g} against {old.loss:.4g}"
 
@@ -109,15 +123,25 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         """Labels that are more likely bad than good are moved to what is suggested."""
         good, suggested = self._of_weak(evidence.good, evidence.suggested)
         y, labelled = self.problem.parts.weak.y, self.problem.parts.labelled
+        suggested, good = self.of_all_weak(suggested, model), self._with_none(good)
         base = torch.where(labelled, y, suggested)
         return Choice(model, good, torch.where(good < MORE_LIKELY_THAN_NOT, suggested - base, 0.0), base)
 
     def suggestions(self, evidence: NumberEvidence) -> Suggestions:
         bare = ~self.problem.parts.labelled.numpy()
-        found = [each.numpy().copy() for each in self._of_weak(1 - evidence.good, *evidence.if_bad)]
+        parts = self._of_weak(1 - evidence.good, *evidence.if_bad)
+        found = [self._with_none(each).numpy().copy() for each in parts]
         for each in found:
             each[bare] = np.nan
         return Suggestions(*found)
+
+    def _with_none(self, values: Tensor) -> Tensor:
+        """Of all weak rows, with zeros for those that took no part."""
+        if self.kept is None:
+            return values
+        whole = torch.zeros(len(self.kept), dtype=values.dtype)
+        whole[self.kept] = values
+        return whole
 
     def _of_weak(self, *found: np.ndarray) -> list[Tensor]:
         return [self.material.rows.of_weak(torch.from_numpy(each)) for each in found]
@@ -126,9 +150,15 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         parts, rows = self.problem.parts, self.material.rows
         base, bare = parts.weak.y.clone(), ~parts.labelled
         if bare.any():
-            unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
-            base[bare] = torch.from_numpy(self.outputs(model, self.material.X[unlabelled]))
+            own = self.outputs(model, self.material.X[numbers(rows.weak & ~rows.labelled).numpy()])
+            base[bare] = self.of_all_bare(own, model)
         return Choice(model, parts.labelled.to(torch.float64), torch.zeros_like(base), base)
+
+
+def explained(y: np.ndarray, predicted: np.ndarray) -> float:
+    """The share of the variance, at least none."""
+    whole = float(np.square(y - y.mean()).sum())
+    return max(0.0, 1 - float(np.square(y - predicted).sum()) / whole) if whole else 0.0
 
 
 def skewness(y: np.ndarray) -> float:

@@ -11,6 +11,7 @@ from safegain.search.contest import SafenessReport, fell_back
 
 if TYPE_CHECKING:
     from safegain.bilevel.search_space import Point
+    from safegain.search.worth import Worth
 
 Record = dict[str, Any]  # what was measured at a step, or of a candidate
 
@@ -88,6 +89,7 @@ class Outcome:
     n_iter: int = 0
     leaderboard: list[Standing] = field(default_factory=list)  # best first
     suggestions: Suggestions | None = None  # of the weak rows; None: classes, or a search that makes none
+    worth: "Worth | None" = None  # of rows without a label; None: not measured
 
     @property
     def fell_back(self) -> bool:

@@ -55,10 +55,10 @@ class Posterior(SearchSpace):
         return w if missing <= 0 else w + (1 - w) * (missing / (len(w) - w.sum()))
 
     def _within_budget(self, Q: Tensor, given: Tensor, labelled: Tensor) -> Tensor:
-        if not labelled.all():  # as in the free space: without labels there is nothing to keep to
+        if not labelled.any():  # as in the free space: without labels there is nothing to keep to
             return Q
-        moved = (1 - (Q * given).sum(dim=1)).mean()
-        return Q if moved <= self.eps2 else given + (Q - given) * (self.eps2 / moved)
+        moved = (1 - (Q * given).sum(dim=1))[labelled].mean()
+        return Q if moved <= self.eps2 else torch.where(labelled[:, None], given + (Q - given) * (self.eps2 / moved), Q)
 
     def pull(self, parameters: Parameters, gw: Tensor, gQ: Tensor) -> Parameters:
         return torch.func.vjp(lambda *own: _pair(self.point(own)), *parameters)[1]((gw, gQ))
@@ -67,7 +67,7 @@ class Posterior(SearchSpace):
         return parameters
 
     def violation(self, point: Point) -> float:
-        return violation(point, self.eps1, self.eps2, self.y if (self.y >= 0).all() else None)
+        return violation(point, self.eps1, self.eps2, self.y)
 
 
 def _pair(point: Point) -> tuple[Tensor, Tensor]:

@@ -27,7 +27,16 @@ from safegain.tables.roles import (
 from safegain.tables.rows import complete_labels, features, written_texts
 from safegain.tables.source import Source
 from safegain.tables.table import Table, Values
-from safegain.tables.task import LabelForm, Task, check_classes, check_labels, find_form, labels_in, missing_in
+from safegain.tables.task import (
+    LabelForm,
+    Task,
+    check_classes,
+    check_labels,
+    find_form,
+    labels_in,
+    missing_in,
+    without_marks,
+)
 
 _NO_TRUSTED = (
     "You named no trusted rows, so some of the labelled rows stand in for them: results can only be as good as "
@@ -69,8 +78,8 @@ def read_problem(source: Source) -> Problem:
     train = _read_train(source)
     marks, file = _marks_or_file(source, train)
     form, why = find_form(train, source.label, source.task)
-    y = labels_in(train, source.label, form)
-    notes = [why, *check_labels(train, source.label, y, form.task)]
+    y, marks_said = without_marks(labels_in(train, source.label, form), form)
+    notes = [why, *marks_said, *check_labels(train, source.label, y, form.task)]
     trusted = None if marks is None else _trusted_by(marks, source, train, y, form.task)
     columns = train.without({source.label, source.id, source.group, marks})
     kinds, left_out = find_kinds(columns, source.kinds)

@@ -82,6 +82,15 @@ def labels_in(table: Table, name: str, form: LabelForm) -> np.ndarray:
     return objects(texts, lambda text: text.strip() or None)
 
 
+def without_marks(y: np.ndarray, form: LabelForm) -> tuple[np.ndarray, list[str]]:
+    """Training labels of whole classes, in which -1 is no label unless -1 and 1 are the classes; and a sentence."""
+    classes = {label for label in y if label is not None}
+    if form != _WHOLE or min(classes, default=0) != -1 or classes == {-1, 1}:
+        return y, []
+    given = np.array([None if label == -1 else label for label in y], dtype=object)
+    return given, ["The label -1 counts as no label; leave the cell empty to say so."]
+
+
 def missing_in(y: np.ndarray, task: Task) -> np.ndarray:
     return np.isnan(y) if task == "numbers" else np.array([label is None for label in y], dtype=bool)
 

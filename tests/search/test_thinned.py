@@ -1,0 +1,48 @@
+"""Of very many rows without a label some take part, and the model speaks for the others."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_diabetes, load_digits
+
+from safegain import Forest, PGSClassifier, PGSRegressor
+from safegain.search import task
+from tests.search.samples import digits, of_classes
+
+FOREST = Forest(n_trees=10, min_samples_leaf=1)
+
+
+def test_some_rows_without_a_label_are_drawn_and_labelled_ones_stay():
+    X, noisy, _, trusted = digits(300, k=3)
+    noisy = np.where(~trusted & (np.arange(len(noisy)) % 2 == 0), -1, noisy)
+    parts = of_classes(X, noisy, trusted, np.zeros_like(trusted), learner=FOREST).parts
+    same, kept = parts.without_some(10_000, np.random.RandomState(0))
+    assert same is parts
+    assert kept is None
+    fewer, kept = parts.without_some(20, np.random.RandomState(0))
+    assert int((~fewer.labelled).sum()) == 20
+    assert bool(kept[parts.labelled].all())
+    assert torch.equal(fewer.weak.y, parts.weak.y[kept])
+    np.testing.assert_array_equal(fewer.weak.X, parts.weak.X[kept.numpy()])
+    assert fewer.search is parts.search
+
+
+def test_every_row_has_a_corrected_label(monkeypatch):
+    monkeypatch.setattr(task, "MOST_UNLABELLED", 150)
+    X, y = load_digits(n_class=4, return_X_y=True)
+    labelled = np.arange(len(y)) % 18 == 0
+    found = PGSClassifier(FOREST, random_state=0).fit(X, np.where(labelled, y, -1), trusted=labelled)
+    assert (found.corrected_labels_ == y).mean() > 0.9
+    np.testing.assert_allclose(found.label_distribution_.sum(axis=1), 1, atol=1e-5)
+    told = np.isclose(found.label_distribution_, found.predict_proba(X), atol=1e-6).all(axis=1)
+    assert told[~labelled].mean() > 0.5  # what the model says of the rows that took no part
+
+
+@pytest.mark.parametrize("n", [30, 6])
+def test_every_row_has_a_number(monkeypatch, n):
+    monkeypatch.setattr(task, "MOST_UNLABELLED", 100)
+    X, y = load_diabetes(return_X_y=True)
+    labelled = np.random.RandomState(0).permutation(len(y)) < n
+    found = PGSRegressor([FOREST, "linear"], random_state=0).fit(X, np.where(labelled, y, np.nan), trusted=labelled)
+    assert np.isfinite(found.corrected_labels_).all()
+    assert found.safeness_.fell_back or n == 30
