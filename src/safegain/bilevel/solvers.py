@@ -121,19 +121,20 @@ class Descent(Solver):
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         mine = range(lower.first_row, lower.first_row + len(lower.X))
         batches = Batches(lower.n_rows, self.batch_size, self.seed or 0, mine)
+        rule = self.rule.over(self.n_steps)
         recorded = self.n_steps if tail is None else min(tail, self.n_steps)
-        point = Step(0, start, self.rule.init(start), None)
-        point = walk(self.rule, batches, lower, w, Q, point, self.n_steps - recorded)
+        point = Step(0, start, rule.init(start), None)
+        point = walk(rule, batches, lower, w, Q, point, self.n_steps - recorded)
         whole: list[Step] | None = None
         segments = []
-        if recorded * self.rule.n_kept * start.numel() * start.element_size() <= self.memory_budget:
+        if recorded * rule.n_kept * start.numel() * start.element_size() <= self.memory_budget:
             whole = []
-            point = walk(self.rule, batches, lower, w, Q, point, self.n_steps, keep=whole)
+            point = walk(rule, batches, lower, w, Q, point, self.n_steps, keep=whole)
         else:
             stride = math.isqrt(recorded - 1) + 1
             while point.t < self.n_steps:
                 end = min(point.t + stride, self.n_steps)
                 segments.append((point, end))
-                point = walk(self.rule, batches, lower, w, Q, point, end)
-        trajectory = Trajectory(self.rule, batches, tuple(segments), None if whole is None else tuple(whole))
+                point = walk(rule, batches, lower, w, Q, point, end)
+        trajectory = Trajectory(rule, batches, tuple(segments), None if whole is None else tuple(whole))
         return Solution(point.theta, trajectory=trajectory)

@@ -58,7 +58,7 @@ class Network(Differentiable):
         if target.classes is None or self.solver is not None:
             return train_by_solver(self, X, target, seed)
         self.check_contest()
-        setup = self.setup(bare_parts(X, target), by_recipe=True)
+        setup = self.setup(bare_parts(X, target))
         return train_by_recipe(setup, X, target, self.recipe or recipe_for(len(target)), seed)
 
     def check_contest(self) -> None:
@@ -72,15 +72,14 @@ class Network(Differentiable):
         recipe = self.recipe or recipe_for(n)
         return 0.5 + recipe.n_steps * recipe.batch_size * (self.n_hidden or N_HIDDEN) * (d + k + 20) * 2e-10
 
-    def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
-        usual = N_HIDDEN if by_recipe else SOLVER_HIDDEN
-        if not by_recipe and self.recipe is not None:
-            raise ValueError(
-                "Network: the recipe trains classifiers under search='auto' only; give a solver instead, for example "
-                "Network(solver='adam')"
-            )
+    def setup(self, parts: Parts) -> Setup:
         inputs = fit_inputs(parts.weak.X, model="network", scaling=self.scaling, ranks=parts.ranks)
-        gain = GAIN if by_recipe else None
-        n_hidden = self.n_hidden or usual
-        model = TwoLayer(parts.weak.X.shape[1], n_hidden, parts.n_classes or 1, dtype=inputs.dtype, gain=gain)
-        return Setup(inputs, model, self.solver or "gd", ALPHA if self.alpha is None else self.alpha)
+        sizes = {"n_features": parts.weak.X.shape[1], "n_outputs": parts.n_classes or 1, "dtype": inputs.dtype}
+        if parts.classes is None or self.solver is not None:
+            if self.recipe is not None:
+                raise ValueError("Network: the recipe trains classifiers; give a solver, for example solver='adam'")
+            model = TwoLayer(n_hidden=self.n_hidden or SOLVER_HIDDEN, **sizes)
+            return Setup(inputs, model, self.solver or "gd", ALPHA if self.alpha is None else self.alpha)
+        recipe = self.recipe or recipe_for(parts.ranks.count(len(parts.weak)))
+        model = TwoLayer(n_hidden=self.n_hidden or N_HIDDEN, gain=GAIN, dropout=recipe.dropout, **sizes)
+        return Setup(inputs, model, recipe.descent(), self.alpha or 0.0)
