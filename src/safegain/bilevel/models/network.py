@@ -66,11 +66,11 @@ class TwoLayer(Model):
         return stepping
 
     def _drop(self, h: Tensor) -> Tensor:
-        """Hidden units (h, n) without those that this step drops, in their place."""
+        """Hidden units (h, n) with zeros for those that this step drops."""
         if self.seed is None:
             return h
         draws = torch.rand(h.shape, generator=torch.Generator().manual_seed(self.seed))
-        return h.mul_(draws >= self.dropout)
+        return h * (draws >= self.dropout)
 
     def split(self, theta: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """U, a, V and b as views of theta."""
