@@ -121,7 +121,7 @@ def told(selection, n_held_out=30):
     return iterate_report(selection, Upper(), n_held_out=n_held_out, ending="ran all 5 outer steps")
 
 
-ANY = {"standing": lambda candidate: Standing(0.0, 0.0, 0.0)}
+ANY = {"standing": lambda candidate: Standing(torch.zeros(1), 0.0, 0.0)}
 
 
 def test_a_safe_iterate_in_words():

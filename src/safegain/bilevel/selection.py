@@ -5,7 +5,9 @@ Safe is what Eq. (4) asks: L_i <= c_i on every validation set i. The paper hands
 Iterates are ranked by their loss on trusted rows that the hypergradient never saw, where there are enough of
 them, and on all trusted rows where there are not. The raw model is the incumbent: to replace it, an iterate
 must lose on no validation set and not on the trusted rows as a whole, make no more mistakes on the ranking rows, and
-have a strictly smaller loss there. Classifiers are ranked by log-loss at their best temperature: a model trained on
+have a strictly smaller loss there. Among the iterates the last one is kept that is no worse than the best by more than
+one standard error of their difference: labels move later than weights, and what the ranking rows cannot tell apart is
+decided by how far the search has come (the one-standard-error rule of Breiman et al. 1984). Classifiers are ranked by log-loss at their best temperature: a model trained on
 noisy labels is unsure of everything, and one that is merely surer has a smaller log-loss and may be wrong more often.
 """
 
@@ -28,22 +30,31 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Standing:
-    loss: float  # on the ranking rows; of a classifier, at its best temperature
+    losses: Tensor  # (m,) of the ranking rows; of a classifier, at its best temperature
     mistakes: float  # there too; 0 in regression
     trusted_loss: float  # on all trusted rows
+
+    @property
+    def loss(self) -> float:
+        return float(self.losses.mean())
+
+    def is_near(self, best: Tensor) -> bool:
+        """Not worse than those losses by more than a standard error of the difference."""
+        worse = self.losses - best
+        return len(worse) > 1 and float(worse.mean()) <= float(worse.std()) / len(worse) ** 0.5
 
 
 @dataclass
 class Selection:
     raw: Candidate
     standing: Callable[[Candidate], Standing]
-    best: Candidate = field(init=False)
-    best_loss: float = field(init=False)
+    best: Candidate = field(init=False)  # the one that is kept
+    least: Tensor = field(init=False)  # (m,) losses of the one that ranks best
     n_safe: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self.best, self.floor = self.raw, self.standing(self.raw)
-        self.best_loss = self.floor.loss
+        self.least = self.floor.losses
 
     def consider(self, candidate: Candidate) -> dict[str, Any]:
         """Keep the candidate if it is safe and better than what is kept; say what was found."""
@@ -51,6 +62,8 @@ class Selection:
         on_every_set = bool((candidate.losses <= self.raw.losses).all())
         safe = on_every_set and found.trusted_loss <= self.floor.trusted_loss and found.mistakes <= self.floor.mistakes
         self.n_safe += safe and candidate.theta is not self.raw.theta  # the search may start at the raw model
-        if safe and found.loss < self.best_loss:
-            self.best, self.best_loss = candidate, found.loss
+        if safe and found.loss < float(self.least.mean()):
+            self.best, self.least = candidate, found.losses
+        elif safe and found.loss < self.floor.loss and found.is_near(self.least):
+            self.best = candidate
         return {"safe": safe, "rank_loss": found.loss}

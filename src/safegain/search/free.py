@@ -1,10 +1,13 @@
 """The paper's search: every weight and every label on its own, by hypergradients."""
 
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from safegain.bilevel.engine_choice import walks_back
 from safegain.bilevel.free_space import FreeSpace
@@ -52,6 +55,8 @@ class Free(OuterSearch):
         more rows than memory holds. They have no names and are gone when they are no longer used.
     """
 
+    n_outer: int = 8
+    step: str = "scaled"
     workspace: str | os.PathLike | None = None
 
     name: ClassVar[str] = "free"
@@ -105,3 +110,13 @@ class Free(OuterSearch):
         lower, Q = with_predictions(raw.lower, point.Q, labelled, raw.outputs)
         free = free_space(Point(point.w, Q), free=~labelled)
         return free, lower, Point(labelled.to(Q.dtype), Q), False
+
+    def told(self, point: Point, outputs: Callable[[], Tensor]) -> Point:
+        """w_i Q_i + (1 - w_i) p_i, with p the model's own: the less a label counts, the more the model says what it is.
+
+        The upper level does not depend on the label of a row without weight, so that such a label would stay where the
+        search left it.
+        """
+        if point.Q.ndim == 1:
+            return point
+        return Point(point.w, torch.lerp(torch.softmax(outputs(), dim=1), point.Q, point.w[:, None]))

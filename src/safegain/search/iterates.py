@@ -18,7 +18,6 @@ from safegain.learners.base import Setup
 from safegain.search.contest import (
     SafenessReport,
     SetMargin,
-    calibrated_log_loss,
     calibrated_log_losses,
     fell_back,
     safe,
@@ -46,10 +45,10 @@ class IterateJudge:
         ]
         trusted_loss = float(torch.cat(losses).mean())
         if not classifies:
-            return Standing(float(losses[-1].mean()), 0.0, trusted_loss)
+            return Standing(losses[-1], 0.0, trusted_loss)
         z, y = outputs[-1], self.judging[-1][1]
         mistakes = float((z.argmax(dim=1) != y).double().mean())
-        return Standing(calibrated_log_loss(z, y), mistakes, trusted_loss)
+        return Standing(calibrated_log_losses(z, y), mistakes, trusted_loss)
 
     def comparison(self, thetas: dict[str, Tensor]) -> Comparison:
         """On the same rows; a model that diverged is left out."""

@@ -1,7 +1,9 @@
 """Searches with an outer loop: the paper's objective and safeness, over one space of weights and labels or another."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,6 +14,7 @@ from safegain.bilevel.engine_choice import ENGINES, make_engine
 from safegain.bilevel.losses import CrossEntropy, SquaredError
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.outer_loop import Callback, search
+from safegain.bilevel.outer_step import AdamStep, OuterStep, ScaledStep
 from safegain.bilevel.problem import Bilevel
 from safegain.bilevel.raw_model import raw_point
 from safegain.bilevel.safeness import Bootstrap
@@ -33,6 +36,7 @@ from safegain.search.problem import Problem
 from safegain.search.references import BEST, NEW
 
 LEAST_TRUSTED = 2
+STEPS: dict[str, tuple[type[OuterStep], float]] = {"adam": (AdamStep, 0.06), "scaled": (ScaledStep, 0.3)}  # usual rates
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,8 @@ class OuterSearch(Search):
     """The settings that every outer loop has; see `Free`."""
 
     n_outer: int = 20
-    lr_outer: float = 0.06
+    lr_outer: float | None = None
+    step: str = "adam"
     engine: str | Engine = "auto"
     penalty: str = "paper"
     penalty_weight: float = 1.0
@@ -64,7 +69,9 @@ class OuterSearch(Search):
 
     def __post_init__(self) -> None:
         check(self, "n_outer", "be a whole number of at least 1", is_whole(self.n_outer))
-        check(self, "lr_outer", "be a positive number", is_number(self.lr_outer) and self.lr_outer > 0)
+        rate = self.lr_outer
+        check(self, "lr_outer", "be a positive number or None", rate is None or (is_number(rate) and rate > 0))
+        check(self, "step", f"be one of {', '.join(STEPS)}", isinstance(self.step, str) and self.step in STEPS)
         known = isinstance(self.engine, Engine) or self.engine in ENGINES
         check(self, "engine", f"be an engine or one of {', '.join(ENGINES)}", known)
         check(self, "penalty", "be 'paper' or 'hinge'", self.penalty in ("paper", "hinge"))
@@ -94,6 +101,10 @@ class OuterSearch(Search):
     @abstractmethod
     def space(self, problem: Problem, start: "Raw", budget: "Budget") -> tuple[SearchSpace, LowerLevel, Point, bool]:
         """The space, the lower level over it, the raw model's point in it, and whether the space starts there."""
+
+    def told(self, point: Point, outputs: Callable[[], Tensor]) -> Point:
+        """What is said of the rows in the end; `outputs` are the chosen model's  # (n, k)"""
+        return point
 
     def run(self, problem: Problem) -> Outcome:
         """Search against the model on raw labels; then the best iterate against the reference."""
@@ -128,7 +139,7 @@ class OuterSearch(Search):
             selection,
             theta=start.raw.theta if start.solver.warm else theta,
             steps=self.n_outer,
-            learning_rate=self.lr_outer,
+            outer_step=self._outer_step,
             first=start.raw if start.at_raw else None,
             callbacks=self._watched(problem),
             checkpoint=problem.checkpoint,
@@ -154,10 +165,17 @@ class OuterSearch(Search):
         base = start.lower.base
         best = reference = Choice.of_point(models[verdict.reference_name], verdict.reference.point, parts, base)
         if verdict.best is not verdict.reference:
-            best = Choice.of_point(trained_model(setup, verdict.best.theta, parts), verdict.best.point, parts, base)
+            theta = verdict.best.theta
+            told = self.told(verdict.best.point, partial(setup.model.all_outputs, theta, start.lower.X))
+            best = Choice.of_point(trained_model(setup, theta, parts), told, parts, base)
         return Outcome(
             best, reference, verdict.reference_name, models, verdict.report, comparison, ending.history, ending.n_iter
         )
+
+    @property
+    def _outer_step(self) -> OuterStep:
+        kind, rate = STEPS[self.step]
+        return kind(self.lr_outer or rate)
 
     def _start(self, problem: Problem, setup: Setup, theta: Tensor, budget: "Budget") -> Start:
         """With a label in every row the search leaves from the raw model's own point."""
