@@ -110,7 +110,7 @@ def search(
         solution = first if step == 0 and first is not None else None
         if solution is None:
             tail = problem.engine.tail if step < steps else 0
-            solution = solver.solve(lower, point.w, point.Q, start=loop.theta, tail=tail)
+            solution = solver.redrawn(step).solve(lower, point.w, point.Q, start=loop.theta, tail=tail)
         last = solution.theta
         candidate = Candidate(step, solution.theta, point, problem.upper.losses(solution.theta))
         record = _record(problem, selection, candidate) | selection.consider(candidate) | solution.report

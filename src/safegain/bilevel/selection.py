@@ -5,10 +5,12 @@ Safe is what Eq. (4) asks: L_i <= c_i on every validation set i. The paper hands
 Iterates are ranked by their loss on trusted rows that the hypergradient never saw, where there are enough of
 them, and on all trusted rows where there are not. The raw model is the incumbent: to replace it, an iterate
 must lose on no validation set and not on the trusted rows as a whole, make no more mistakes on the ranking rows, and
-have a strictly smaller loss there. Among the iterates the last one is kept that is no worse than the best by more than
-one standard error of their difference: labels move later than weights, and what the ranking rows cannot tell apart is
-decided by how far the search has come (the one-standard-error rule of Breiman et al. 1984). Classifiers are ranked by log-loss at their best temperature: a model trained on
+have a strictly smaller loss there. Classifiers are ranked by log-loss at their best temperature: a model trained on
 noisy labels is unsure of everything, and one that is merely surer has a smaller log-loss and may be wrong more often.
+
+Among the iterates the last one is kept that is no worse than the best by more than one standard error of their
+difference (Breiman et al. 1984): labels move later than weights, so that what the ranking rows cannot tell apart is
+decided by how far the search has come.
 """
 
 from collections.abc import Callable

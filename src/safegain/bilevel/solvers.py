@@ -9,7 +9,7 @@ steps an engine wants to walk back (None: all of them); solvers that do not step
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -34,6 +34,10 @@ class Solution:
 
 class Solver(Settings, ABC):
     warm: bool  # a start near the solution helps, and does not change what is solved
+
+    def redrawn(self, step: int) -> "Solver":
+        """The solver for outer step `step`, with draws of its own where it draws anything."""
+        return self
 
     @abstractmethod
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution: ...
@@ -117,6 +121,13 @@ class Descent(Solver):
         check(self, "batch_size", "be at least 1 or None", self.batch_size is None or is_whole(self.batch_size))
         check(self, "memory_budget", "not be negative", is_whole(self.memory_budget, least=0))
         check(self, "seed", "be a whole number or None", self.seed is None or is_whole(self.seed, least=0))
+
+    def redrawn(self, step: int) -> "Descent":
+        """With batches and dropout of its own: one order of the rows could be fitted, and their mean over steps is not.
+
+        Without either nothing is drawn, and theta_T stays a function of (w, Q).
+        """
+        return replace(self, seed=(self.seed or 0) + step)
 
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         mine = range(lower.first_row, lower.first_row + len(lower.X))

@@ -21,15 +21,15 @@ SOLVER_HIDDEN = 100  # units where a solver trains the network: hypergradients w
 class Network(Differentiable):
     """One hidden layer of rectified units.
 
-    `Auto` trains a classifier by the recipe: mini-batches, dropout, AdamW, a rate that rises and falls. Free and
-    Structured searches, numbers, and a network with a `solver` use that solver instead.
+    A classifier is trained by the recipe: mini-batches, dropout, AdamW, a rate that rises and falls. Numbers, and a
+    network with a `solver`, use that solver instead.
 
     Parameters
     ----------
     n_hidden : hidden units; None is 256 by the recipe and 100 by a solver
     recipe : how the recipe trains; None is Recipe(). Not for a network that a solver trains.
     solver : "gd", "momentum", "rmsprop", "adam", "newton", or an object such as Descent(Adam(0.01), n_steps=300); None
-        is the recipe where it can be, and "gd" elsewhere
+        is the recipe for classes, and "gd" for numbers
     alpha : L2 penalty alpha/2 |theta|^2 where a solver trains, on weights and not on biases; None is 1e-4. The recipe
         has its own weight decay.
     scaling : "column" standardises every column, "common" centres them and divides all by one number, "none" leaves
@@ -80,6 +80,7 @@ class Network(Differentiable):
                 raise ValueError("Network: the recipe trains classifiers; give a solver, for example solver='adam'")
             model = TwoLayer(n_hidden=self.n_hidden or SOLVER_HIDDEN, **sizes)
             return Setup(inputs, model, self.solver or "gd", ALPHA if self.alpha is None else self.alpha)
+        self.check_contest()
         recipe = self.recipe or recipe_for(parts.ranks.count(len(parts.weak)))
         model = TwoLayer(n_hidden=self.n_hidden or N_HIDDEN, gain=GAIN, dropout=recipe.dropout, **sizes)
-        return Setup(inputs, model, recipe.descent(), self.alpha or 0.0)
+        return Setup(inputs, model, recipe.descent(), alpha=0.0)

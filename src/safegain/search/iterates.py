@@ -98,7 +98,7 @@ def iterate_report(selection: Selection, upper: UpperLevel, *, n_held_out: int, 
     worst = min(sets, key=lambda s: s.margin)
     claim = (
         f"not worse than the raw model on any of {len(names)} validation sets (smallest margin {worst.margin:.4g}, "
-        f"{worst.name}), and within one standard error the best on {ranked}, at outer step {best.step}; the search "
+        f"{worst.name}), and up to one standard error the best on {ranked}, at outer step {best.step}; the search "
         f"{ending}"
     )
     return SafenessReport(False, best.step, sets, safe(claim))

@@ -36,7 +36,10 @@ from safegain.search.problem import Problem
 from safegain.search.references import BEST, NEW
 
 LEAST_TRUSTED = 2
-STEPS: dict[str, tuple[type[OuterStep], float]] = {"adam": (AdamStep, 0.06), "scaled": (ScaledStep, 0.3)}  # usual rates
+STEPS: dict[str, tuple[type[AdamStep] | type[ScaledStep], float]] = {  # with their usual rates
+    "adam": (AdamStep, 0.06),
+    "scaled": (ScaledStep, 0.3),
+}
 
 
 @dataclass(frozen=True)
