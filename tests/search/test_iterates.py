@@ -132,8 +132,8 @@ def test_a_safe_iterate_in_words():
         4,
         sets,
         "Safe: not worse than the raw model on any of 2 validation sets (smallest margin 0.5, bootstrap 1), and up "
-        "to one standard error the best on 30 trusted rows that the search did not use, at outer step 4; the search ran "
-        "all 5 outer steps. This is a comparison on the rows at hand, not a certificate.",
+        "to one standard error the best on 30 trusted rows that the search did not use, at outer step 4; the search "
+        "ran all 5 outer steps. This is a comparison on the rows at hand, not a certificate.",
     )
     assert "the best on the trusted rows, at" in told(selection_of(0.5, 0.75, **ANY), n_held_out=0).status
 
