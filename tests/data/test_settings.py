@@ -32,6 +32,7 @@ from safegain import (
     Network,
     Neumann,
     Newton,
+    OneCycleAdamW,
     PGSClassifier,
     PGSRegressor,
     Recipe,
@@ -45,7 +46,7 @@ from safegain.data.settings import Settings, check, is_number, is_share, is_whol
 
 SEARCHES = [Auto(), Free(), Structured(), Residuals()]
 LEARNERS = [Network(), Linear(), Forest(), Boosting(), KernelMachine(), DeepNetwork(), Huber()]
-RULES = [GradientDescent(), Momentum(), RMSProp(), Adam()]
+RULES = [GradientDescent(), Momentum(), RMSProp(), Adam(), OneCycleAdamW()]
 SOLVERS = [ClosedForm(), Newton(), Descent()]
 ENGINES = [Cholesky(), ConjugateGradient(), Neumann(), Unrolled()]
 ALL = [*SEARCHES, *LEARNERS, *RULES, *SOLVERS, *ENGINES, Recipe(), Claims()]
@@ -97,11 +98,12 @@ MISPLACED = [
     (Recipe, "n_hidden", {"DeepNetwork", "Network"}),
     (ClosedForm, "tol", {"Newton", "ConjugateGradient"}),
     (Newton, "memory_budget", {"Descent"}),
-    (Descent, "learning_rate", {"GradientDescent", "Momentum", "RMSProp", "Adam", "Recipe", "Boosting", "DeepNetwork"}),
+    (Descent, "learning_rate", {*(type(rule).__name__ for rule in RULES), "Recipe", "Boosting", "DeepNetwork"}),
     (GradientDescent, "n_steps", {"Descent", "Recipe"}),
     (Momentum, "beta1", {"Adam"}),
     (RMSProp, "beta", {"Momentum"}),
     (Adam, "rho", {"RMSProp"}),
+    (OneCycleAdamW, "outer_step", SEARCH_LOOPS),
     (Cholesky, "terms", {"Neumann"}),
     (ConjugateGradient, "last", {"Unrolled"}),
     (Neumann, "damping", {"Cholesky", "ConjugateGradient"}),

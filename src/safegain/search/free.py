@@ -37,11 +37,13 @@ class Free(OuterSearch):
     Parameters
     ----------
     n_outer : outer steps L
-    lr_outer : learning rate of the outer Adam
+    outer_step : how weights and labels move: "scaled" follows the gradient, by one scale for weights and one for labels;
+        "adam" is the paper's, which moves every entry alike, and takes some 20 steps
+    lr_outer : the rate of that step; None is 0.3 for "scaled" and 0.06 for "adam"
     engine : how hypergradients are computed: "auto", "cholesky", "cg", "neumann", "unrolled", "truncated", or an
-        object such as ConjugateGradient(damping=0.01). "auto" is "unrolled" after a descent; otherwise "cg", but
-        "cholesky" after "closed-form" and for a network of at most 1,500 parameters. "truncated" walks back over the
-        last tenth of the steps.
+        object such as ConjugateGradient(damping=0.01). "auto" is "unrolled" after a descent, over the last quarter of
+        the steps of a recipe or OneCycleAdamW and over all steps of other rules; otherwise "cg", but "cholesky" after
+        "closed-form" and for a network of at most 1,500 parameters. "truncated" walks back over the last tenth.
     penalty : "paper" adds penalty_weight * max_i [L_i - c_i] to the objective, "hinge" only its positive part
     penalty_weight : the paper's lambda
     eps1 : least total weight, sum w >= eps1, in rows; None is a tenth of the weak rows
@@ -56,7 +58,7 @@ class Free(OuterSearch):
     """
 
     n_outer: int = 8
-    step: str = "scaled"
+    outer_step: str = "scaled"
     workspace: str | os.PathLike | None = None
 
     name: ClassVar[str] = "free"

@@ -61,7 +61,7 @@ class OuterSearch(Search):
 
     n_outer: int = 20
     lr_outer: float | None = None
-    step: str = "adam"
+    outer_step: str = "adam"
     engine: str | Engine = "auto"
     penalty: str = "paper"
     penalty_weight: float = 1.0
@@ -74,7 +74,7 @@ class OuterSearch(Search):
         check(self, "n_outer", "be a whole number of at least 1", is_whole(self.n_outer))
         rate = self.lr_outer
         check(self, "lr_outer", "be a positive number or None", rate is None or (is_number(rate) and rate > 0))
-        check(self, "step", f"be one of {', '.join(STEPS)}", isinstance(self.step, str) and self.step in STEPS)
+        check(self, "outer_step", f"be one of {', '.join(STEPS)}", self.outer_step in tuple(STEPS))
         known = isinstance(self.engine, Engine) or self.engine in ENGINES
         check(self, "engine", f"be an engine or one of {', '.join(ENGINES)}", known)
         check(self, "penalty", "be 'paper' or 'hinge'", self.penalty in ("paper", "hinge"))
@@ -177,7 +177,7 @@ class OuterSearch(Search):
 
     @property
     def _outer_step(self) -> OuterStep:
-        kind, rate = STEPS[self.step]
+        kind, rate = STEPS[self.outer_step]
         return kind(self.lr_outer or rate)
 
     def _start(self, problem: Problem, setup: Setup, theta: Tensor, budget: "Budget") -> Start:
