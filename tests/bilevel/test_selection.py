@@ -17,8 +17,11 @@ def candidate(step, losses):
 def choose(ranks, losses, raw=(1.0, 1.0), trusted=None, mistakes=None):
     """A selection that has seen candidates with these losses on two sets and these ranks; ranks[0] is the raw one's."""
     zeros = [0.0] * len(ranks)
-    losses_of = [torch.as_tensor(rank, dtype=torch.float64).reshape(-1) for rank in ranks]
-    standings = [Standing(*found) for found in zip(losses_of, mistakes or zeros, trusted or zeros, strict=True)]
+    losses_of, wrong = (
+        [torch.as_tensor(each, dtype=torch.float64).reshape(-1) for each in values]
+        for values in (ranks, mistakes or zeros)
+    )
+    standings = [Standing(*found) for found in zip(losses_of, wrong, trusted or zeros, strict=True)]
     found = dict(zip([None, *range(len(losses))], standings, strict=True))
     selection = Selection(candidate(None, list(raw)), lambda c: found[c.step])
     for step, pair in enumerate(losses):
@@ -82,3 +85,18 @@ def test_what_is_near_the_best_must_be_safe_and_better_than_the_raw_model():
     assert choose(near, [SAFE] * 3).best.step == 1
     assert choose(near, [SAFE, (0.5, 1.5), SAFE]).best.step == 0
     assert choose(near, [SAFE] * 3, mistakes=[0.1, 0.1, 0.2, 0.1]).best.step == 0
+
+
+def mistaken(*rows):
+    return torch.zeros(100).index_fill(0, torch.tensor(rows).long(), 1)
+
+
+def test_mistakes_count_beyond_chance():
+    """Two more mistakes and one less are chance, five more are not; the same two rows more, of 100, are not either."""
+    raw = mistaken(1, 2, 3)
+    for found, kept in (
+        (mistaken(1, 2, 4, 5), 0),
+        (mistaken(1, 2, 3, 4, 5, 6, 7, 8), None),
+        (mistaken(1, 2, 3, 4, 5), None),
+    ):
+        assert choose([5, 1], [SAFE], mistakes=[raw, found]).best.step == kept

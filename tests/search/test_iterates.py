@@ -121,7 +121,7 @@ def told(selection, n_held_out=30):
     return iterate_report(selection, Upper(), n_held_out=n_held_out, ending="ran all 5 outer steps")
 
 
-ANY = {"standing": lambda candidate: Standing(torch.zeros(1), 0.0, 0.0)}
+ANY = {"standing": lambda candidate: Standing(torch.zeros(1), torch.zeros(1), 0.0)}
 
 
 def test_a_safe_iterate_in_words():
@@ -160,7 +160,7 @@ def by_theta(**standings):
 
 
 def _standing(loss, mistakes):
-    return Standing(torch.tensor([loss], dtype=torch.float64), mistakes, 0.0)
+    return Standing(torch.tensor([loss]), torch.tensor([mistakes]), 0.0)
 
 
 THETAS = {"raw": torch.zeros(1), "raw+trusted": torch.full((1,), 2.0), "trusted": torch.full((1,), 3.0)}
@@ -244,7 +244,7 @@ def test_standings_and_comparison_are_on_the_held_out_rows():
         standing = judge.standing(Candidate(0, theta, None, None))
         expected = at_best_temperature(model.predict_proba(X[rows]), noisy[rows])
         assert standing.loss == pytest.approx(expected.mean(), abs=1e-4)
-        assert standing.mistakes == (model.predict(X[rows]) != noisy[rows]).mean()
+        np.testing.assert_array_equal(standing.wrong, model.predict(X[rows]) != noisy[rows])
         p = model.predict_proba(X[trusted])[np.arange(trusted.sum()), noisy[trusted]]
         assert standing.trusted_loss == pytest.approx(-np.log(p).mean())
         compared = judge.comparison({"raw": theta, "new": theta * torch.nan})

@@ -59,7 +59,7 @@ def test_hypergradients_reach_the_parameters():
     curve = ResidualCurve(residual, 0.8, torch.ones(20, dtype=torch.bool), 1.0, 100.0, ANY)  # 4 rows taken as trusted
     raw = Candidate(None, problem.theta, problem.point, problem.raw)
     seen = []
-    selection = Selection(raw, lambda each: seen.append(each) or Standing(torch.zeros(1), 0.0, 0.0))
+    selection = Selection(raw, lambda each: seen.append(each) or Standing(torch.zeros(1), torch.zeros(1), 0.0))
     bilevel = Bilevel(problem.lower, problem.upper, curve, ClosedForm(), Cholesky())
     search(bilevel, selection, theta=problem.theta, steps=1, outer_step=AdamStep(1e-3))
 

@@ -58,15 +58,22 @@ class AdamStep(OuterStep):
 
 @dataclass(frozen=True)
 class ScaledStep(OuterStep):
-    """p - rate g / |g|, with |g| the root of the mean square of its entries."""
+    """p - rate g / |g|, with |g| the root of the mean square over rows.
+
+    Along a row of labels its mean is left out of |g|: on the simplex it moves nothing.
+    """
 
     learning_rate: float
     n_state = 0
 
     def move(self, parameter: Tensor, state: State, g: Tensor, *, scale: int, t: int, ranks: Ranks) -> Tensor:
-        squares = sum(float(block.double().square().sum()) for block in g.split(BLOCK_ROWS))
-        total, n = ranks.sum(float64(squares, g.numel())).tolist()
+        total, n = ranks.sum(float64(sum(map(_squares, g.split(BLOCK_ROWS))), len(g))).tolist()
         size = (total / n) ** 0.5 or 1.0
         for p, slope in zip(parameter.split(BLOCK_ROWS), g.split(BLOCK_ROWS), strict=True):
             slope.mul_(-self.learning_rate / size).add_(p)
         return g
+
+
+def _squares(g: Tensor) -> float:
+    g = g.double()
+    return float((g if g.ndim == 1 else g - g.mean(dim=1, keepdim=True)).square().sum())

@@ -158,7 +158,7 @@ def _search(evidence: ResidualEvidence, engine: Engine, random: np.random.Random
     curves, records = [], []
     for contest in contests:
         first = contest.candidate(origin)
-        selection = Selection(first, lambda each: Standing(each.losses.sum()[None], 0.0, 0.0))
+        selection = Selection(first, lambda each: Standing(each.losses.sum()[None], torch.zeros(1), 0.0))
         space = curve_space(evidence, origin, contest.training)
         ended = search(
             Bilevel(contest.lower, contest.upper, space, stack.solver, engine),

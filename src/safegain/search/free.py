@@ -36,9 +36,9 @@ class Free(OuterSearch):
 
     Parameters
     ----------
-    n_outer : outer steps L
-    outer_step : how weights and labels move: "scaled" follows the gradient, by one scale for weights and one for labels;
-        "adam" is the paper's, which moves every entry alike, and takes some 20 steps
+    n_outer : outer steps L; None is 8 that are "scaled" and 20 of "adam"
+    outer_step : how weights and labels move: "scaled" follows the gradient, by one scale for weights and one for
+        labels; "adam" is the paper's, which moves every entry alike. None is "scaled" for classes, "adam" for numbers
     lr_outer : the rate of that step; None is 0.3 for "scaled" and 0.06 for "adam"
     engine : how hypergradients are computed: "auto", "cholesky", "cg", "neumann", "unrolled", "truncated", or an
         object such as ConjugateGradient(damping=0.01). "auto" is "unrolled" after a descent, over the last quarter of
@@ -57,8 +57,6 @@ class Free(OuterSearch):
         more rows than memory holds. They have no names and are gone when they are no longer used.
     """
 
-    n_outer: int = 8
-    outer_step: str = "scaled"
     workspace: str | os.PathLike | None = None
 
     name: ClassVar[str] = "free"
@@ -71,6 +69,9 @@ class Free(OuterSearch):
     @property
     def storage(self) -> Storage | None:  # type: ignore[override]
         return None if self.workspace is None else Storage(self.workspace)
+
+    def usual_step(self, *, classifies: bool) -> str:
+        return "scaled" if classifies else "adam"
 
     def streams(self, learner: Learner, n: int) -> bool:
         return differentiable(self, learner).linear

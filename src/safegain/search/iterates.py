@@ -45,10 +45,9 @@ class IterateJudge:
         ]
         trusted_loss = float(torch.cat(losses).mean())
         if not classifies:
-            return Standing(losses[-1], 0.0, trusted_loss)
+            return Standing(losses[-1], torch.zeros_like(losses[-1]), trusted_loss)
         z, y = outputs[-1], self.judging[-1][1]
-        mistakes = float((z.argmax(dim=1) != y).double().mean())
-        return Standing(calibrated_log_losses(z, y), mistakes, trusted_loss)
+        return Standing(calibrated_log_losses(z, y), (z.argmax(dim=1) != y).double(), trusted_loss)
 
     def comparison(self, thetas: dict[str, Tensor]) -> Comparison:
         """On the same rows; a model that diverged is left out."""
@@ -134,7 +133,7 @@ def ruling(
     rivals = {name: replace(raw, theta=theta) for name, theta in references.items()}
     name = reference if reference in rivals else min(rivals, key=lambda name: standing(rivals[name]).loss)
     found, floor = standing(best), standing(rivals[name])
-    if held_out and best is not raw and found.loss < floor.loss and found.mistakes <= floor.mistakes:
+    if held_out and best is not raw and found.beats(floor):
         status = f"{report.status} It is also better than {trained_on(name)}."
         return Ruling(name, rivals[name], best, replace(report, status=status))
     if best is raw and name == "raw":
