@@ -1,5 +1,7 @@
 """The paper's search, as experiments and benchmarks call it: all weights and labels free, the raw model as reference.
 
+`free_network` is the printed form: gradient descent below, Adam above.
+
 One function for each kind of model. An argument that is None is left to the library's default.
 """
 
@@ -21,7 +23,9 @@ def free_network(
     from safegain import Descent, Free, GradientDescent, Network, PGSClassifier
 
     solver = Descent(GradientDescent(rate), **_given(n_steps=n_steps))
-    search = Free(**_given(n_outer=n_outer, lr_outer=lr_outer, held_out=held_out, callbacks=callbacks))
+    search = Free(
+        outer_step="adam", **_given(n_outer=n_outer, lr_outer=lr_outer, held_out=held_out, callbacks=callbacks)
+    )
     return PGSClassifier(Network(solver=solver), search=search, reference="raw", random_state=seed)
 
 

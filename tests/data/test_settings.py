@@ -180,9 +180,9 @@ def test_params_that_cannot_be_are_named(params, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Free(n_outer=0), "Free: n_outer must be a whole number of at least 1, got 0"),
+        (lambda: Free(n_outer=0), "Free: n_outer must be a whole number of at least 1, or None, got 0"),
         (lambda: Free(n_outer=2.5), "Free: n_outer .* got 2.5"),
-        (lambda: Structured(lr_outer="fast"), "Structured: lr_outer must be a positive number, got 'fast'"),
+        (lambda: Structured(lr_outer="fast"), "Structured: lr_outer must be a positive number or None, got 'fast'"),
         (lambda: Free(engine="steam"), "Free: engine must be an engine or one of auto, .* got 'steam'"),
         (lambda: Free(penalty="none"), "Free: penalty must be 'paper' or 'hinge', got 'none'"),
         (lambda: Free(penalty_weight=-1), "Free: penalty_weight must be a number of at least 0, got -1"),
