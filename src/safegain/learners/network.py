@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from safegain.bilevel.models import TwoLayer
 from safegain.bilevel.settling import SOLVERS, is_solver
 from safegain.bilevel.solvers import Solver
-from safegain.data.inputs import fit_inputs
+from safegain.data.inputs import Inputs, fit_inputs
 from safegain.data.parts import Parts
 from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
@@ -58,8 +58,9 @@ class Network(Differentiable):
         if target.classes is None or self.solver is not None:
             return train_by_solver(self, X, target, seed)
         self.check_contest()
-        setup = self.setup(bare_parts(X, target))
-        return train_by_recipe(setup, X, target, self.recipe or recipe_for(len(target)), seed)
+        recipe = self.recipe or recipe_for(len(target))
+        setup = self._recipe_setup(bare_parts(X, target), recipe, "one-cycle")
+        return train_by_recipe(setup, X, target, recipe, seed)
 
     def check_contest(self) -> None:
         if self.solver is None and self.alpha is not None:
@@ -73,14 +74,22 @@ class Network(Differentiable):
         return 0.5 + recipe.n_steps * recipe.batch_size * (self.n_hidden or N_HIDDEN) * (d + k + 20) * 2e-10
 
     def setup(self, parts: Parts) -> Setup:
-        inputs = fit_inputs(parts.weak.X, model="network", scaling=self.scaling, ranks=parts.ranks)
-        sizes = {"n_features": parts.weak.X.shape[1], "n_outputs": parts.n_classes or 1, "dtype": inputs.dtype}
-        if parts.classes is None or self.solver is not None:
-            if self.recipe is not None:
-                raise ValueError("Network: the recipe trains classifiers; give a solver, for example solver='adam'")
-            model = TwoLayer(n_hidden=self.n_hidden or SOLVER_HIDDEN, **sizes)
-            return Setup(inputs, model, self.solver or "gd", ALPHA if self.alpha is None else self.alpha)
-        self.check_contest()
-        recipe = self.recipe or recipe_for(parts.ranks.count(len(parts.weak)))
+        if parts.classes is not None and self.solver is None:
+            self.check_contest()
+            recipe = self.recipe or recipe_for(parts.ranks.count(len(parts.weak)))
+            return self._recipe_setup(parts, recipe, recipe.descent())
+        if self.recipe is not None:
+            raise ValueError("Network: the recipe trains classifiers; give a solver, for example solver='adam'")
+        inputs, sizes = self._inputs(parts)
+        model = TwoLayer(n_hidden=self.n_hidden or SOLVER_HIDDEN, **sizes)
+        return Setup(inputs, model, self.solver or "gd", ALPHA if self.alpha is None else self.alpha)
+
+    def _recipe_setup(self, parts: Parts, recipe: Recipe, solver: str | Solver) -> Setup:
+        """The recipe decays weights by itself, so that the lower level has no penalty."""
+        inputs, sizes = self._inputs(parts)
         model = TwoLayer(n_hidden=self.n_hidden or N_HIDDEN, gain=GAIN, dropout=recipe.dropout, **sizes)
-        return Setup(inputs, model, recipe.descent(), alpha=0.0)
+        return Setup(inputs, model, solver, alpha=0.0)
+
+    def _inputs(self, parts: Parts) -> tuple[Inputs, dict[str, Any]]:
+        inputs = fit_inputs(parts.weak.X, model="network", scaling=self.scaling, ranks=parts.ranks)
+        return inputs, {"n_features": parts.weak.X.shape[1], "n_outputs": parts.n_classes or 1, "dtype": inputs.dtype}
