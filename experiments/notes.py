@@ -1,8 +1,9 @@
 """Why a table or a figure looks as it does: name of the artefact -> markdown, inserted below it on the page."""
 
 _SEARCH = """"PGS, search only" is the model that the search itself ends with; "PGS" is the shared recipe trained on the
-weights that it found. The paper's T = 500 and L = 20 are 35 and 8 here, at a larger rate: figure-iterations and
-[decision 0006](decisions/0006-refit-after-the-search.md) show what that costs."""
+weights that it found. Where the paper has T = 500 plain steps and L = 20 of Adam, the search has the recipe's 800
+steps and 8 scaled ones: [decisions 0027](decisions/0027-outer-step-and-selection.md) and
+[0028](decisions/0028-recipe-below.md). figure-iterations has the printed form."""
 
 _DEFAULT = """"PGS, default" is `PGSClassifier(random_state=seed)`, as a user gets it who sets nothing. "Best usual
 model" is one of sixteen: eight families, each trained on all rows, the trusted ones with their right labels (raw +
