@@ -125,7 +125,7 @@ SETTINGS = [
         {"held_out": 0.3, "measure": "balanced"},
     ),
     (Free, free, {}, {**OUTER, "workspace": "/no/such/folder"}),
-    (Structured, structured, {}, {**OUTER, "engine": "cholesky"}),
+    (Structured, structured, {}, {**OUTER, "engine": "cholesky", "outer_step": "scaled"}),
     (Linear, lambda **s: {"model": Linear(**s)}, {}, {"alpha": 1.0, "solver": "adam", "scaling": "none"}),
     (
         Network,
