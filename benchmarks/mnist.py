@@ -10,11 +10,11 @@ accuracy beside the raw model's.
 import time
 
 import numpy as np
-from experiments.search import free_network
 from rich.console import Console
 from rich.table import Table
 from sklearn.metrics import roc_auc_score
 
+from safegain import PGSClassifier
 from safegain.datasets import load_mnist
 from safegain.datasets.correction import correction_f1
 
@@ -35,7 +35,8 @@ def split(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np
 def measure(seed: int) -> dict:
     X, noisy, true, trusted, X_test, y_test = split(seed)
     began = time.perf_counter()
-    model = free_network(seed).fit(X, noisy, trusted=trusted)
+    model = PGSClassifier("network", search="free", reference="raw", random_state=seed)
+    model.fit(X, noisy, trusted=trusted)
     weak = ~trusted
     return {
         "seed": seed,

@@ -1,5 +1,7 @@
 """The paper's search, as experiments and benchmarks call it: all weights and labels free, the raw model as reference.
 
+`free_network` is the printed form: gradient descent below, Adam above.
+
 One function for each kind of model. An argument that is None is left to the library's default.
 """
 
@@ -22,7 +24,7 @@ def free_network(
 
     solver = Descent(GradientDescent(rate), **_given(n_steps=n_steps))
     settings = _given(n_outer=n_outer, lr_outer=lr_outer, held_out=held_out, callbacks=callbacks)
-    search = Free(semi_supervised=True, **settings)
+    search = Free(outer_step="adam", semi_supervised=True, **settings)
     return PGSClassifier(Network(solver=solver), search=search, reference="raw", random_state=seed)
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from safegain.bilevel.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
     from safegain.bilevel.solvers import ClosedForm, Descent, Newton
     from safegain.bilevel.unrolled import Unrolled
-    from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
+    from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, OneCycleAdamW, RMSProp
     from safegain.certificates.bounded_losses import BoundedLoss
     from safegain.certificates.certificate import Certificate
     from safegain.certificates.claims import Claims
@@ -69,6 +69,7 @@ _HOME = {
     "Network": "learners.network",
     "Neumann": "bilevel.implicit",
     "Newton": "bilevel.solvers",
+    "OneCycleAdamW": "bilevel.update_rules",
     "PGSClassifier": "estimators",
     "PGSRegressor": "estimators",
     "ParquetRows": "data.parquet",
@@ -119,6 +120,7 @@ __all__ = [
     "Network",
     "Neumann",
     "Newton",
+    "OneCycleAdamW",
     "PGSClassifier",
     "PGSRegressor",
     "ParquetRows",

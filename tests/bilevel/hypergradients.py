@@ -8,13 +8,13 @@ from torch import Tensor
 
 from safegain.bilevel.engine import Engine
 from safegain.bilevel.solvers import Solver
-from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
+from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, OneCycleAdamW, RMSProp
 from tests.problems import CASE_IDS, CASES, Problem, away_from_kinks, make_problem
 
-RULES = [GradientDescent(0.2), Momentum(0.05), RMSProp(0.02), Adam(0.02)]
+RULES = [GradientDescent(0.2), Momentum(0.05), RMSProp(0.02), Adam(0.02), OneCycleAdamW(0.03)]
 
 
-RULE_IDS = ["gd", "momentum", "rmsprop", "adam"]
+RULE_IDS = ["gd", "momentum", "rmsprop", "adam", "one-cycle"]
 
 
 every_case = pytest.mark.parametrize("case", CASES, ids=CASE_IDS)
@@ -65,6 +65,7 @@ def autograd_unrolled(problem: Problem, rule, steps: int, batches, last: int | N
     """Reverse mode through the steps themselves, with the lower level written from its definition."""
     parameters = [p.clone().requires_grad_() for p in problem.parameters]
     point = problem.space.point(tuple(parameters))
+    rule = rule.over(steps)
     theta, state = problem.theta.clone().requires_grad_(), rule.init(problem.theta)
     for t in range(steps):
         if last is not None and t == steps - last:

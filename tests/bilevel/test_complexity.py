@@ -82,7 +82,7 @@ def test_unrolled_engine_and_what_it_keeps(rule, steps):
     n, d, h, k = 100, 12, 8, 3
     lower, w, Q, theta, v = problem(TwoLayer(d, h, k, dtype=torch.float64), n, d, k)
     gradient, back = 2 * n * d * h + 3 * n * h * k, 3 * n * d * h + 7 * n * h * k
-    vector, per_step = theta.nbytes, {"gd": 1, "momentum": 1, "rmsprop": 3, "adam": 4}[rule]
+    vector, per_step = theta.nbytes, {"gd": 1, "momentum": 1, "rmsprop": 3, "adam": 4, "one-cycle": 4}[rule]
     for budget, walks in ((10**9, 1), (0, 2)):
         solver = Descent(RULES[rule](0.01), steps, memory_budget=budget)
         solution = solver.solve(lower, w, Q, start=theta, tail=None)

@@ -9,7 +9,7 @@ from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.solvers import Descent
 from safegain.bilevel.trajectory import Batches
 from safegain.bilevel.unrolled import Unrolled
-from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
+from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, OneCycleAdamW, RMSProp
 from tests.bilevel.hypergradients import (
     every_rule,
     hypergradient,
@@ -46,7 +46,7 @@ def test_kept_iterates_stay_within_the_budget_and_segments_cost_one_more_walk(ru
     point, steps, gradients = problem.point, 50, []
     inner = LowerLevel.gradient
     monkeypatch.setattr(LowerLevel, "gradient", lambda *args: gradients.append(1) or inner(*args))
-    vectors = {GradientDescent: 1, Momentum: 1, RMSProp: 3, Adam: 4}[type(rule)]
+    vectors = {GradientDescent: 1, Momentum: 1, RMSProp: 3, Adam: 4, OneCycleAdamW: 4}[type(rule)]
     enough = steps * vectors * problem.theta.numel() * problem.theta.element_size()
     for budget, walks in ((enough, 1), (enough - 1, 2)):
         gradients.clear()

@@ -11,7 +11,7 @@ from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import Module
 from safegain.bilevel.solvers import Descent, Newton
 from safegain.bilevel.unrolled import Unrolled
-from safegain.bilevel.update_rules import GradientDescent, Momentum
+from safegain.bilevel.update_rules import GradientDescent, Momentum, OneCycleAdamW
 from tests.bilevel.hypergradients import (
     assert_matches_differences,
     autograd_unrolled,
@@ -113,6 +113,16 @@ def test_unrolled_module_with_dropout_equals_finite_differences(extra, batch_siz
     assert_matches_differences(problem, solver, found)
     assert torch.equal(torch.get_rng_state(), state)
     assert all(torch.equal(net.state_dict()[name], tensor) for name, tensor in before.items())
+
+
+@pytest.mark.parametrize("batch_size", [None, 7])
+def test_unrolled_network_with_dropout_equals_finite_differences(batch_size):
+    problem = make_problem("network", 3, False)
+    problem.lower.model.dropout = 0.4
+    plain, dropping = (Descent(OneCycleAdamW(0.03), 12, batch_size, seed=seed) for seed in (1, 2))
+    found = hypergradient(problem, plain, Unrolled())
+    assert_matches_differences(problem, plain, found)
+    assert relative(found, hypergradient(problem, dropping, Unrolled())) > 0.01  # other masks, another derivative
 
 
 def test_dropout_acts_in_the_steps_of_a_descent_and_nowhere_else():

@@ -32,6 +32,7 @@ from safegain import (
     Network,
     Neumann,
     Newton,
+    OneCycleAdamW,
     PGSClassifier,
     PGSRegressor,
     Recipe,
@@ -45,7 +46,7 @@ from safegain.data.settings import Settings, check, is_number, is_share, is_whol
 
 SEARCHES = [Auto(), Free(), Structured(), Residuals()]
 LEARNERS = [Network(), Linear(), Forest(), Boosting(), KernelMachine(), DeepNetwork(), Huber()]
-RULES = [GradientDescent(), Momentum(), RMSProp(), Adam()]
+RULES = [GradientDescent(), Momentum(), RMSProp(), Adam(), OneCycleAdamW()]
 SOLVERS = [ClosedForm(), Newton(), Descent()]
 ENGINES = [Cholesky(), ConjugateGradient(), Neumann(), Unrolled()]
 ALL = [*SEARCHES, *LEARNERS, *RULES, *SOLVERS, *ENGINES, Recipe(), Claims()]
@@ -97,11 +98,12 @@ MISPLACED = [
     (Recipe, "n_hidden", {"DeepNetwork", "Network"}),
     (ClosedForm, "tol", {"Newton", "ConjugateGradient"}),
     (Newton, "memory_budget", {"Descent"}),
-    (Descent, "learning_rate", {"GradientDescent", "Momentum", "RMSProp", "Adam", "Recipe", "Boosting", "DeepNetwork"}),
+    (Descent, "learning_rate", {*(type(rule).__name__ for rule in RULES), "Recipe", "Boosting", "DeepNetwork"}),
     (GradientDescent, "n_steps", {"Descent", "Recipe"}),
     (Momentum, "beta1", {"Adam"}),
     (RMSProp, "beta", {"Momentum"}),
     (Adam, "rho", {"RMSProp"}),
+    (OneCycleAdamW, "outer_step", SEARCH_LOOPS),
     (Cholesky, "terms", {"Neumann"}),
     (ConjugateGradient, "last", {"Unrolled"}),
     (Neumann, "damping", {"Cholesky", "ConjugateGradient"}),
@@ -178,9 +180,9 @@ def test_params_that_cannot_be_are_named(params, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Free(n_outer=0), "Free: n_outer must be a whole number of at least 1, got 0"),
+        (lambda: Free(n_outer=0), "Free: n_outer must be a whole number of at least 1, or None, got 0"),
         (lambda: Free(n_outer=2.5), "Free: n_outer .* got 2.5"),
-        (lambda: Structured(lr_outer="fast"), "Structured: lr_outer must be a positive number, got 'fast'"),
+        (lambda: Structured(lr_outer="fast"), "Structured: lr_outer must be a positive number or None, got 'fast'"),
         (lambda: Free(engine="steam"), "Free: engine must be an engine or one of auto, .* got 'steam'"),
         (lambda: Free(penalty="none"), "Free: penalty must be 'paper' or 'hinge', got 'none'"),
         (lambda: Free(penalty_weight=-1), "Free: penalty_weight must be a number of at least 0, got -1"),

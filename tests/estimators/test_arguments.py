@@ -33,6 +33,7 @@ from safegain import (
     Network,
     Neumann,
     Newton,
+    OneCycleAdamW,
     PerClass,
     PGSClassifier,
     Recipe,
@@ -80,6 +81,7 @@ QUICK = {"n_outer": 2}
 OUTER = {
     "n_outer": 3,
     "lr_outer": 0.5,
+    "outer_step": "adam",
     "engine": "neumann",
     "penalty": "hinge",
     "penalty_weight": 7.0,
@@ -123,7 +125,7 @@ SETTINGS = [
         {"held_out": 0.3, "measure": "balanced"},
     ),
     (Free, free, {}, {**OUTER, "workspace": "/no/such/folder"}),
-    (Structured, structured, {}, {**OUTER, "engine": "cholesky"}),
+    (Structured, structured, {}, {**OUTER, "engine": "cholesky", "outer_step": "scaled"}),
     (Linear, lambda **s: {"model": Linear(**s)}, {}, {"alpha": 1.0, "solver": "adam", "scaling": "none"}),
     (
         Network,
@@ -160,6 +162,12 @@ SETTINGS = [
     (GradientDescent, lambda **s: by_rule(GradientDescent(**s)), {}, {"learning_rate": 0.01}),
     (Momentum, lambda **s: by_rule(Momentum(**s)), {}, {"learning_rate": 0.01, "beta": 0.5}),
     (RMSProp, lambda **s: by_rule(RMSProp(**s)), {}, {"learning_rate": 0.01, "rho": 0.5, "eps": 0.1}),
+    (
+        OneCycleAdamW,
+        lambda **s: by_rule(OneCycleAdamW(**s)),
+        {},
+        {"learning_rate": 0.01, "weight_decay": 0.0, "cycle": 10, "beta2": 0.5, "eps": 0.1},
+    ),
     (
         Adam,
         lambda **s: by_rule(Adam(**s)),

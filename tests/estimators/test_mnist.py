@@ -8,7 +8,7 @@ import pytest
 from benchmarks.mnist import split
 from sklearn.metrics import roc_auc_score
 
-from safegain import Descent, Free, GradientDescent, Network, PGSClassifier
+from safegain import Free, Network, PGSClassifier, Recipe
 from safegain.datasets.correction import correction_f1
 
 missing = not (Path(os.environ.get("SAFEGAIN_DATA", "")) / "mnist.npz").is_file()
@@ -19,8 +19,8 @@ def test_mnist_with_half_the_labels_flipped():
     X, noisy, true, trusted, X_test, y_test = split(seed=7)
     rows = np.r_[0:2500, 7000:8000]
     X, noisy, true, trusted = X[rows], noisy[rows], true[rows], trusted[rows]
-    network = Network(solver=Descent(GradientDescent(1.0), n_steps=30))
-    model = PGSClassifier(network, search=Free(n_outer=12, lr_outer=0.1), reference="raw", random_state=0)
+    network = Network(n_hidden=100, recipe=Recipe(n_steps=300))
+    model = PGSClassifier(network, search=Free(n_outer=5), reference="raw", random_state=0)
     model.fit(X, noisy, trusted=trusted)
     weak = ~trusted
     assert roc_auc_score(noisy[weak] == true[weak], model.sample_weight_[weak]) > 0.88

@@ -94,7 +94,7 @@ def network(n_hidden: int, rule: Any = None, **settings: Any) -> Network:
 
 
 def free(**settings: Any) -> dict[str, Any]:
-    return {"search": Free(**settings), "reference": "raw", "random_state": 0}
+    return {"search": Free(**{"outer_step": "adam", **settings}), "reference": "raw", "random_state": 0}
 
 
 def classes(*args: Any, **settings: Any) -> Callable[[], Any]:
@@ -139,6 +139,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
         ),
         digits,
     ),
+    "free network, recipe": (classes(NETWORK, **free(n_outer=3, outer_step="scaled")), digits),
     "free module": (lambda: PGSClassifier(_module(40), **free(n_outer=3)), digits),
     "free network, certificate": (
         classes(network(20, GradientDescent(0.3), n_steps=60), certificate=0.1, **free(n_outer=4)),

@@ -8,7 +8,7 @@ from safegain import Auto, Descent, PGSClassifier, PGSRegressor, Recipe
 from safegain.bilevel.models import TwoLayer
 from safegain.bilevel.models.network import PACE
 from safegain.learners.network import SOLVER_HIDDEN, Network
-from safegain.learners.recipe import GAIN, N_HIDDEN
+from safegain.learners.recipe import GAIN, N_HIDDEN, recipe_for
 from tests.estimators.samples import noisy_digits
 from tests.learners.parts import parts_of
 from tests.learners.soft_rows import numbers, sure
@@ -24,20 +24,23 @@ def test_who_trains_it():
 
 
 @pytest.mark.parametrize(
-    ("learner", "by_recipe", "hidden"),
+    ("learner", "k", "by_recipe", "hidden"),
     [
-        (Network(), True, N_HIDDEN),
-        (Network(), False, SOLVER_HIDDEN),
-        (Network(n_hidden=7), True, 7),
-        (Network(n_hidden=7, solver="adam"), False, 7),
+        (Network(), 3, True, N_HIDDEN),
+        (Network(), None, False, SOLVER_HIDDEN),
+        (Network(solver="gd"), 3, False, SOLVER_HIDDEN),
+        (Network(n_hidden=7), 3, True, 7),
+        (Network(n_hidden=7, solver="adam"), 3, False, 7),
     ],
 )
-def test_hidden_units_and_gain(learner, by_recipe, hidden):
-    setup = learner.setup(parts_of(3), by_recipe=by_recipe)
+def test_hidden_units_and_gain(learner, k, by_recipe, hidden):
+    setup = learner.setup(parts_of(k))
     assert isinstance(setup.model, TwoLayer)
     assert setup.model.h == hidden
     assert setup.model.gain == (GAIN if by_recipe else PACE * hidden**-0.5)
-    assert setup.solver == (learner.solver or "gd")
+    assert setup.model.dropout == (0.5 if by_recipe else 0.0)
+    recipe = recipe_for(len(parts_of(k).weak)).descent()
+    assert setup.solver == (recipe if by_recipe else learner.solver or "gd")
 
 
 def test_rows_of_single_precision_stay_so():
@@ -52,8 +55,11 @@ def test_rows_of_single_precision_stay_so():
             PGSClassifier(Network(alpha=0.1)),
             r"Network: alpha=0.1 is the penalty of a solver, and the recipe trains here",
         ),
-        (PGSClassifier(Network(recipe=Recipe()), search="free"), "Network: the recipe trains classifiers under search"),
-        (PGSClassifier(Network(recipe=Recipe()), search="structured"), "Network: the recipe trains classifiers under"),
+        (PGSClassifier(Network(alpha=0.1), search="free"), r"Network: alpha=0.1 is the penalty of a solver"),
+        (
+            PGSRegressor(Network(recipe=Recipe()), search="free"),
+            "Network: the recipe trains classifiers; give a solver",
+        ),
     ],
 )
 def test_a_setting_of_the_other_trainer_is_refused(model, message):
@@ -64,7 +70,7 @@ def test_a_setting_of_the_other_trainer_is_refused(model, message):
 
 def test_the_recipe_is_not_for_numbers():
     X, noisy, _, trusted = noisy_digits(120, k=3)
-    with pytest.raises(ValueError, match="Network: the recipe trains classifiers under search='auto' only"):
+    with pytest.raises(ValueError, match="Network: the recipe trains classifiers; give a solver"):
         PGSRegressor(Network(recipe=Recipe())).fit(X, noisy, trusted=trusted)
 
 

@@ -89,7 +89,7 @@ def test_a_solver_that_diverges_is_told_of():
 
 def by_recipe(X, target, seed=0, recipe=RECIPE):
     learner = Network(8, recipe=recipe)
-    return train_by_recipe(learner.setup(bare_parts(X, target), by_recipe=True), X, target, recipe, seed)
+    return train_by_recipe(learner.setup(bare_parts(X, target)), X, target, recipe, seed)
 
 
 def test_the_recipe_repeats_from_its_seed():
@@ -141,6 +141,6 @@ def test_what_was_given_is_not_changed(by):
 
 def test_a_setup_needs_rows_alone():
     X = rows(20)
-    setup = Network(7).setup(bare_parts(X, soft(20)[1]), by_recipe=True)
+    setup = Network(7).setup(bare_parts(X, soft(20)[1]))
     assert (setup.model.d, setup.model.h, setup.model.k) == (4, 7, 3)
     assert Network(7).setup(bare_parts(X, numbers(20)[1])).model.k == 1

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from safegain import Linear, PGSClassifier, PGSRegressor
+from safegain import Linear, PGSClassifier, PGSRegressor, Structured
+from safegain.bilevel.outer_step import AdamStep, ScaledStep
+from safegain.bilevel.search_space import Point
 from safegain.search.free import Free
 from safegain.search.outer_search import Budget
 from tests.search.samples import digits, made_up, of_classes
@@ -101,3 +103,40 @@ def test_the_share_that_is_held_out():
         search = Free(n_outer=1, held_out=held_out)
         fitted = PGSClassifier("linear", search=search, random_state=0).fit(X, noisy, trusted=trusted)
         assert fitted.held_out_.sum() == pytest.approx(n, abs=2 if n else 0)
+
+
+def test_what_counts_less_is_labelled_more_by_the_model():
+    Q, w = torch.eye(3)[[0, 1, 1]], torch.tensor([1.0, 0.25, 0.0])
+    z = torch.tensor([[0.0, 5.0, 0.0], [2.0, 0.0, 0.0], [1.0, 4.0, 2.0]])
+    told = Free().told(Point(w, Q), lambda: z)
+    torch.testing.assert_close(told.Q, w[:, None] * Q + (1 - w[:, None]) * torch.softmax(z, dim=1))
+    assert torch.equal(told.Q[0], Q[0])  # a row that counts in full keeps its label to the last bit
+    shifts = Point(w, torch.ones(3))
+    assert Free().told(shifts, lambda: z) is shifts
+
+
+def test_a_row_whose_weight_has_gone_has_another_label_by_the_model_that_is_handed_over():
+    X, noisy, true, trusted = digits(400, k=3)
+    wrong = ~trusted & (np.arange(400) % 3 == 0)
+    noisy = np.where(wrong, (true + 1) % 3, true)
+    search = Free(n_outer=2, lr_outer=3.0)  # weights reach zero at once
+    model = PGSClassifier(Linear(alpha=0.1), search=search, reference="raw", random_state=0)
+    model.fit(X, noisy, trusted=trusted)
+    assert not model.safeness_.fell_back
+    gone = ~trusted & (model.sample_weight_ == 0)
+    assert 20 < gone.sum() < 300
+    assert (model.corrected_labels_[gone] != noisy[gone]).all()
+    np.testing.assert_allclose(model.label_distribution_[gone], model.predict_proba(X[gone]), atol=1e-6)
+    others = model.predict_proba(X[gone])
+    others[np.arange(gone.sum()), noisy[gone]] = 0
+    np.testing.assert_array_equal(model.corrected_labels_[gone], model.classes_[others.argmax(axis=1)])
+    suggested = model.label_issues().set_index("row")["suggested"]
+    np.testing.assert_array_equal(suggested[np.flatnonzero(gone)], model.corrected_labels_[gone])
+
+
+def test_the_outer_step_is_the_printed_one_for_numbers():
+    for classifies, usual in ((True, ScaledStep(0.3)), (False, AdamStep(0.06))):
+        assert Free()._way(classifies=classifies) == ({True: 8, False: 20}[classifies], usual)
+    assert Free(outer_step="adam", lr_outer=0.1)._way(classifies=True) == (20, AdamStep(0.1))
+    assert Free(outer_step="scaled", n_outer=3)._way(classifies=False) == (3, ScaledStep(0.3))
+    assert Structured()._way(classifies=True) == (20, AdamStep(0.06))

@@ -121,7 +121,7 @@ def told(selection, n_held_out=30):
     return iterate_report(selection, Upper(), n_held_out=n_held_out, ending="ran all 5 outer steps")
 
 
-ANY = {"standing": lambda candidate: Standing(0.0, 0.0, 0.0)}
+ANY = {"standing": lambda candidate: Standing(torch.zeros(1), torch.zeros(1), 0.0)}
 
 
 def test_a_safe_iterate_in_words():
@@ -131,9 +131,9 @@ def test_a_safe_iterate_in_words():
         False,
         4,
         sets,
-        "Safe: not worse than the raw model on any of 2 validation sets (smallest margin 0.5, bootstrap 1), and the "
-        "best on 30 trusted rows that the search did not use, at outer step 4; the search ran all 5 outer steps. This "
-        "is a comparison on the rows at hand, not a certificate.",
+        "Safe: not worse than the raw model on any of 2 validation sets (smallest margin 0.5, bootstrap 1), and up "
+        "to one standard error the best on 30 trusted rows that the search did not use, at outer step 4; the search "
+        "ran all 5 outer steps. This is a comparison on the rows at hand, not a certificate.",
     )
     assert "the best on the trusted rows, at" in told(selection_of(0.5, 0.75, **ANY), n_held_out=0).status
 
@@ -156,7 +156,11 @@ def test_no_iterate_in_words():
 def by_theta(**standings):
     """Standings of the raw model (0), the iterate (1), and the references on trusted rows too (2) or alone (3)."""
     order = [standings[name] for name in ("raw", "iterate", "both", "trusted")]
-    return lambda candidate: Standing(*order[int(candidate.theta)], 0.0)
+    return lambda candidate: _standing(*order[int(candidate.theta)])
+
+
+def _standing(loss, mistakes):
+    return Standing(torch.tensor([loss]), torch.tensor([mistakes]), 0.0)
 
 
 THETAS = {"raw": torch.zeros(1), "raw+trusted": torch.full((1,), 2.0), "trusted": torch.full((1,), 3.0)}
@@ -240,7 +244,7 @@ def test_standings_and_comparison_are_on_the_held_out_rows():
         standing = judge.standing(Candidate(0, theta, None, None))
         expected = at_best_temperature(model.predict_proba(X[rows]), noisy[rows])
         assert standing.loss == pytest.approx(expected.mean(), abs=1e-4)
-        assert standing.mistakes == (model.predict(X[rows]) != noisy[rows]).mean()
+        np.testing.assert_array_equal(standing.wrong, model.predict(X[rows]) != noisy[rows])
         p = model.predict_proba(X[trusted])[np.arange(trusted.sum()), noisy[trusted]]
         assert standing.trusted_loss == pytest.approx(-np.log(p).mean())
         compared = judge.comparison({"raw": theta, "new": theta * torch.nan})

@@ -14,8 +14,9 @@ from tests.search.samples import digits, made_up, of_classes, of_numbers
 @pytest.mark.parametrize(
     ("field", "values", "rule"),
     [
-        ("n_outer", (0, 2.5, True, "5"), "be a whole number of at least 1"),
-        ("lr_outer", (0, -1.0, None, "fast"), "be a positive number"),
+        ("n_outer", (0, 2.5, True, "5"), "be a whole number of at least 1, or None"),
+        ("lr_outer", (0, -1.0, "fast"), "be a positive number or None"),
+        ("outer_step", ("gd", 3, Cholesky), "be one of adam, scaled, or None"),
         ("engine", ("newton", None, Cholesky), "be an engine or one of auto, "),
         ("penalty", ("none", None), "be 'paper' or 'hinge'"),
         ("penalty_weight", (-1, None), "be a number of at least 0"),

@@ -9,6 +9,7 @@ import torch
 import safegain.search.residual_space
 from safegain.bilevel.implicit import Cholesky
 from safegain.bilevel.outer_loop import search
+from safegain.bilevel.outer_step import AdamStep
 from safegain.bilevel.problem import Bilevel
 from safegain.bilevel.selection import Candidate, Selection, Standing
 from safegain.bilevel.solvers import ClosedForm
@@ -58,9 +59,9 @@ def test_hypergradients_reach_the_parameters():
     curve = ResidualCurve(residual, 0.8, torch.ones(20, dtype=torch.bool), 1.0, 100.0, ANY)  # 4 rows taken as trusted
     raw = Candidate(None, problem.theta, problem.point, problem.raw)
     seen = []
-    selection = Selection(raw, lambda each: seen.append(each) or Standing(0.0, 0.0, 0.0))
+    selection = Selection(raw, lambda each: seen.append(each) or Standing(torch.zeros(1), torch.zeros(1), 0.0))
     bilevel = Bilevel(problem.lower, problem.upper, curve, ClosedForm(), Cholesky())
-    search(bilevel, selection, theta=problem.theta, steps=1, learning_rate=1e-3)
+    search(bilevel, selection, theta=problem.theta, steps=1, outer_step=AdamStep(1e-3))
 
     def objective(p):
         point = curve.point((p,))

@@ -1,9 +1,8 @@
 """PGS, then what everybody else gets: the search's weights and labels, trained on by the recipe that is shared.
 
-The search trains a small model many times, by plain gradient descent, on the weak rows alone. What it finds out about
-the rows is worth more than that model: it is handed to the recipe together with the trusted rows. How sharply the
-weights are taken, and whether they are taken at all, is decided on the held-out trusted rows; not at all is the
-baseline itself. docs/decisions/0006 has the measurements.
+The search trains its model on the weak rows alone. What it finds out about the rows is handed to the recipe together
+with the trusted rows. How sharply the weights are taken, and whether they are taken at all, is decided on the held-out
+trusted rows; not at all is the baseline itself. docs/decisions/0006 has the measurements.
 """
 
 from collections.abc import Iterator
@@ -17,11 +16,8 @@ from torch.nn.functional import cross_entropy
 
 from safegain.baselines.base import NetworkClassifier, WeakData, fresh, seed_of, to_material
 from safegain.bilevel.search_space import Point
-from safegain.bilevel.solvers import Descent
-from safegain.bilevel.update_rules import GradientDescent
 from safegain.data.labels import one_hot
 from safegain.estimators import PGSClassifier
-from safegain.learners.network import Network
 from safegain.learners.recipe import RECIPE, DropoutNetwork, Material, Objective, Recipe, train
 from safegain.search.contest import calibrated_log_loss
 from safegain.search.free import Free
@@ -61,7 +57,7 @@ class PGSRefit(NetworkClassifier):
     Parameters
     ----------
     search : PGSClassifier or None
-        How to search; None is a network with 35 steps of descent in each of 8 outer steps.
+        How to search; None is PGSClassifier("network", search="free"), with its defaults.
 
     Attributes
     ----------
@@ -85,8 +81,7 @@ class PGSRefit(NetworkClassifier):
         )
 
     def _fit(self, weak: WeakData, random: np.random.RandomState) -> None:
-        network = Network(solver=Descent(GradientDescent(1.0), n_steps=35))
-        usual = PGSClassifier(network, search=Free(n_outer=8, lr_outer=0.1, semi_supervised=True), reference="raw")
+        usual = PGSClassifier("network", search=Free(semi_supervised=True), reference="raw")
         seed = seed_of(self.random_state, random)
         self.search_, last = searched(self.search or usual, weak, self.selection_fraction, seed)
         self.held_out_ = weak.held = self.search_.held_out_

@@ -34,7 +34,7 @@ def _named_engine(engine: str, model: Model, solver: Solver) -> Engine:
         raise ValueError(f"engine: takes one of {', '.join(ENGINES)}, or an engine; got {engine!r}")
     if engine == "auto":
         if isinstance(solver, Descent):
-            return Unrolled()
+            return Unrolled(last=solver.rule.tail(solver.n_steps))
         if isinstance(solver, ClosedForm) or (model.forms_hessian and not isinstance(model, Linear)):
             return Cholesky()
         engine = "cg"

@@ -3,7 +3,7 @@
     theta    from (w, Q)              Solver          Algorithm 2, lines 2 to 4
     v        dL_val/dtheta            UpperLevel      Algorithm 1, line 2; Algorithm 2, line 5
     g        dL_val/d(w, Q)           Engine          line 3; lines 6 to 11
-    (w, Q)   one step of Adam         outer_step      lines 4 and 5; lines 12 and 13
+    (w, Q)   one step                 OuterStep       lines 4 and 5; lines 12 and 13
     (w, Q)   projected on Lambda      SearchSpace     line 6; line 14
 
 `Selection` decides which iterate is kept (the paper keeps the last); callbacks watch and may ask to stop.
@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from safegain.bilevel.linear_algebra import IndefiniteHessian
-from safegain.bilevel.outer_step import outer_rule, outer_step
+from safegain.bilevel.outer_step import OuterStep
 from safegain.bilevel.problem import Bilevel
 from safegain.bilevel.search_space import Parameters, Point, SearchSpace
 from safegain.bilevel.selection import Candidate, Selection
@@ -55,11 +55,10 @@ class _Loop:
         own |= {f"moment.{i}.{j}": m for i, state in enumerate(self.states) for j, m in enumerate(state)}
         best = selection.best
         by_row = {"best.w": best.point.w, "best.Q": best.point.Q, **(own if space.by_row else {})}
-        shared = {"theta": self.theta, "best.theta": best.theta, "best.losses": best.losses}
+        shared = {"theta": self.theta, "best.theta": best.theta, "best.losses": best.losses, "least": selection.least}
         facts = {
             "history": self.history,
             "best": None if best is selection.raw else best.step,
-            "best_loss": selection.best_loss,
             "n_safe": selection.n_safe,
         }
         return Saved(by_row, shared if space.by_row else shared | own, facts)
@@ -75,7 +74,7 @@ class _Loop:
             for j, moment in enumerate(state):
                 moment.copy_(tensors.pop(f"moment.{i}.{j}"))
         self.theta, self.history = tensors["theta"], facts["history"]
-        selection.best_loss, selection.n_safe = facts["best_loss"], facts["n_safe"]
+        selection.least, selection.n_safe = tensors["least"], facts["n_safe"]
         if facts["best"] is not None:
             point = Point(tensors["best.w"], tensors["best.Q"])
             selection.best = Candidate(facts["best"], tensors["best.theta"], point, tensors["best.losses"])
@@ -87,7 +86,7 @@ def search(
     *,
     theta: Tensor,
     steps: int,
-    learning_rate: float,
+    outer_step: OuterStep,
     first: Solution | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint: Checkpoint | None = None,
@@ -98,9 +97,9 @@ def search(
     A hypergradient is of the order 1/n in each row; the outer step sees it times n, as the derivative per row. A
     checkpoint is written after every step, once the callbacks have seen it.
     """
-    lower, space, solver, rule = problem.lower, problem.space, problem.solver, outer_rule(learning_rate)
+    lower, space, solver = problem.lower, problem.space, problem.solver
     parameters = space.start()
-    moments = [tuple(lower.storage.zeros_like(p) for _ in range(rule.n_state)) for p in parameters]
+    moments = [tuple(lower.storage.zeros_like(p) for _ in range(outer_step.n_state)) for p in parameters]
     loop = _Loop(parameters, moments, theta, [])
     if checkpoint is not None:
         loop.restore(checkpoint, selection, space)
@@ -111,7 +110,7 @@ def search(
         solution = first if step == 0 and first is not None else None
         if solution is None:
             tail = problem.engine.tail if step < steps else 0
-            solution = solver.solve(lower, point.w, point.Q, start=loop.theta, tail=tail)
+            solution = solver.redrawn(step).solve(lower, point.w, point.Q, start=loop.theta, tail=tail)
         last = solution.theta
         candidate = Candidate(step, solution.theta, point, problem.upper.losses(solution.theta))
         record = _record(problem, selection, candidate) | selection.consider(candidate) | solution.report
@@ -140,7 +139,8 @@ def search(
             del candidate, point
             moves = zip(loop.parameters, loop.states, slopes, strict=True)
             moved = tuple(
-                outer_step(rule, p, state, g.contiguous(), scale=lower.n_rows, t=step + 1) for p, state, g in moves
+                outer_step.move(p, state, g.contiguous(), scale=lower.n_rows, t=step + 1, ranks=lower.ranks)
+                for p, state, g in moves
             )
             del slopes
             loop.parameters = space.project(moved)

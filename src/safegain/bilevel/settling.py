@@ -12,7 +12,7 @@ from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import Linear
 from safegain.bilevel.models.base import DENSE_HESSIAN
 from safegain.bilevel.solvers import ClosedForm, Descent, Newton, Solver
-from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp, UpdateRule
+from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, OneCycleAdamW, RMSProp, UpdateRule
 from safegain.data.rows import StreamedRows
 
 RULES: dict[str, type[UpdateRule]] = {
@@ -20,6 +20,7 @@ RULES: dict[str, type[UpdateRule]] = {
     "momentum": Momentum,
     "rmsprop": RMSProp,
     "adam": Adam,
+    "one-cycle": OneCycleAdamW,
 }
 SOLVERS = ("auto", "closed-form", "newton", *RULES)
 SAMPLE = 4096  # rows that settle the learning rate where rows are streamed

@@ -9,7 +9,7 @@ steps an engine wants to walk back (None: all of them); solvers that do not step
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -34,6 +34,10 @@ class Solution:
 
 class Solver(Settings, ABC):
     warm: bool  # a start near the solution helps, and does not change what is solved
+
+    def redrawn(self, step: int) -> "Solver":
+        """The solver for outer step `step`, with draws of its own where it draws anything."""
+        return self
 
     @abstractmethod
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution: ...
@@ -118,22 +122,30 @@ class Descent(Solver):
         check(self, "memory_budget", "not be negative", is_whole(self.memory_budget, least=0))
         check(self, "seed", "be a whole number or None", self.seed is None or is_whole(self.seed, least=0))
 
+    def redrawn(self, step: int) -> "Descent":
+        """With batches and dropout of its own: one order of the rows could be fitted, and their mean over steps is not.
+
+        Without either nothing is drawn, and theta_T stays a function of (w, Q).
+        """
+        return replace(self, seed=(self.seed or 0) + step)
+
     def solve(self, lower: LowerLevel, w: Tensor, Q: Tensor, *, start: Tensor, tail: int | None = 0) -> Solution:
         mine = range(lower.first_row, lower.first_row + len(lower.X))
         batches = Batches(lower.n_rows, self.batch_size, self.seed or 0, mine)
+        rule = self.rule.over(self.n_steps)
         recorded = self.n_steps if tail is None else min(tail, self.n_steps)
-        point = Step(0, start, self.rule.init(start), None)
-        point = walk(self.rule, batches, lower, w, Q, point, self.n_steps - recorded)
+        point = Step(0, start, rule.init(start), None)
+        point = walk(rule, batches, lower, w, Q, point, self.n_steps - recorded)
         whole: list[Step] | None = None
         segments = []
-        if recorded * self.rule.n_kept * start.numel() * start.element_size() <= self.memory_budget:
+        if recorded * rule.n_kept * start.numel() * start.element_size() <= self.memory_budget:
             whole = []
-            point = walk(self.rule, batches, lower, w, Q, point, self.n_steps, keep=whole)
+            point = walk(rule, batches, lower, w, Q, point, self.n_steps, keep=whole)
         else:
             stride = math.isqrt(recorded - 1) + 1
             while point.t < self.n_steps:
                 end = min(point.t + stride, self.n_steps)
                 segments.append((point, end))
-                point = walk(self.rule, batches, lower, w, Q, point, end)
-        trajectory = Trajectory(self.rule, batches, tuple(segments), None if whole is None else tuple(whole))
+                point = walk(rule, batches, lower, w, Q, point, end)
+        trajectory = Trajectory(rule, batches, tuple(segments), None if whole is None else tuple(whole))
         return Solution(point.theta, trajectory=trajectory)

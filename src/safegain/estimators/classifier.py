@@ -58,7 +58,8 @@ class PGSClassifier(ClassifierMixin, PGS):
         rows where none are held out, and take their last iterate where none was safe.""",
         standings="loss, mistakes",
         labels="""label_distribution_ : ndarray (n, k)
-        The distribution over `classes_` that each row was trained on; one-hot for trusted rows.
+        The distribution over `classes_` that each row was trained on; one-hot for trusted rows. "free" has the model's
+        own for the part of a row that does not count.
     classes_ : ndarray (k,)""",
     )
     _classifies: ClassVar[bool] = True

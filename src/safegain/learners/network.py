@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from safegain.bilevel.models import TwoLayer
 from safegain.bilevel.settling import SOLVERS, is_solver
 from safegain.bilevel.solvers import Solver
-from safegain.data.inputs import fit_inputs
+from safegain.data.inputs import Inputs, fit_inputs
 from safegain.data.parts import Parts
 from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
@@ -21,15 +21,15 @@ SOLVER_HIDDEN = 100  # units where a solver trains the network: hypergradients w
 class Network(Differentiable):
     """One hidden layer of rectified units.
 
-    `Auto` trains a classifier by the recipe: mini-batches, dropout, AdamW, a rate that rises and falls. Free and
-    Structured searches, numbers, and a network with a `solver` use that solver instead.
+    A classifier is trained by the recipe: mini-batches, dropout, AdamW, a rate that rises and falls. Numbers, and a
+    network with a `solver`, use that solver instead.
 
     Parameters
     ----------
     n_hidden : hidden units; None is 256 by the recipe and 100 by a solver
     recipe : how the recipe trains; None is Recipe(). Not for a network that a solver trains.
     solver : "gd", "momentum", "rmsprop", "adam", "newton", or an object such as Descent(Adam(0.01), n_steps=300); None
-        is the recipe where it can be, and "gd" elsewhere
+        is the recipe for classes, and "gd" for numbers
     alpha : L2 penalty alpha/2 |theta|^2 where a solver trains, on weights and not on biases; None is 1e-4. The recipe
         has its own weight decay.
     scaling : "column" standardises every column, "common" centres them and divides all by one number, "none" leaves
@@ -58,8 +58,9 @@ class Network(Differentiable):
         if target.classes is None or self.solver is not None:
             return train_by_solver(self, X, target, seed)
         self.check_contest()
-        setup = self.setup(bare_parts(X, target), by_recipe=True)
-        return train_by_recipe(setup, X, target, self.recipe or recipe_for(len(target)), seed)
+        recipe = self.recipe or recipe_for(len(target))
+        setup = self._recipe_setup(bare_parts(X, target), recipe, "one-cycle")
+        return train_by_recipe(setup, X, target, recipe, seed)
 
     def check_contest(self) -> None:
         if self.solver is None and self.alpha is not None:
@@ -72,15 +73,23 @@ class Network(Differentiable):
         recipe = self.recipe or recipe_for(n)
         return 0.5 + recipe.n_steps * recipe.batch_size * (self.n_hidden or N_HIDDEN) * (d + k + 20) * 2e-10
 
-    def setup(self, parts: Parts, *, by_recipe: bool = False) -> Setup:
-        usual = N_HIDDEN if by_recipe else SOLVER_HIDDEN
-        if not by_recipe and self.recipe is not None:
-            raise ValueError(
-                "Network: the recipe trains classifiers under search='auto' only; give a solver instead, for example "
-                "Network(solver='adam')"
-            )
-        inputs = fit_inputs(parts.weak.X, model="network", scaling=self.scaling, ranks=parts.ranks)
-        gain = GAIN if by_recipe else None
-        n_hidden = self.n_hidden or usual
-        model = TwoLayer(parts.weak.X.shape[1], n_hidden, parts.n_classes or 1, dtype=inputs.dtype, gain=gain)
+    def setup(self, parts: Parts) -> Setup:
+        if parts.classes is not None and self.solver is None:
+            self.check_contest()
+            recipe = self.recipe or recipe_for(parts.ranks.count(len(parts.weak)))
+            return self._recipe_setup(parts, recipe, recipe.descent())
+        if self.recipe is not None:
+            raise ValueError("Network: the recipe trains classifiers; give a solver, for example solver='adam'")
+        inputs, sizes = self._inputs(parts)
+        model = TwoLayer(n_hidden=self.n_hidden or SOLVER_HIDDEN, **sizes)
         return Setup(inputs, model, self.solver or "gd", ALPHA if self.alpha is None else self.alpha)
+
+    def _recipe_setup(self, parts: Parts, recipe: Recipe, solver: str | Solver) -> Setup:
+        """The recipe decays weights by itself, so that the lower level has no penalty."""
+        inputs, sizes = self._inputs(parts)
+        model = TwoLayer(n_hidden=self.n_hidden or N_HIDDEN, gain=GAIN, dropout=recipe.dropout, **sizes)
+        return Setup(inputs, model, solver, alpha=0.0)
+
+    def _inputs(self, parts: Parts) -> tuple[Inputs, dict[str, Any]]:
+        inputs = fit_inputs(parts.weak.X, model="network", scaling=self.scaling, ranks=parts.ranks)
+        return inputs, {"n_features": parts.weak.X.shape[1], "n_outputs": parts.n_classes or 1, "dtype": inputs.dtype}

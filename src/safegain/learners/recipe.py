@@ -17,6 +17,8 @@ from torch.nn import Module, Parameter
 from torch.nn.functional import cross_entropy
 
 from safegain.bilevel.models import TwoLayer
+from safegain.bilevel.solvers import Descent
+from safegain.bilevel.update_rules import OneCycleAdamW
 from safegain.data.settings import Settings, check, is_number, is_share, is_whole, setting
 
 N_HIDDEN = 256  # units that the recipe was made for
@@ -46,6 +48,11 @@ class Recipe(Settings):
         check(
             self, "weight_decay", "be a number of at least 0", is_number(self.weight_decay) and self.weight_decay >= 0
         )
+
+    def descent(self) -> Descent:
+        """The same training as steps that a hypergradient can walk back over."""
+        rule = OneCycleAdamW(self.learning_rate, self.weight_decay)
+        return Descent(rule, self.n_steps, self.batch_size)
 
 
 RECIPE = Recipe()  # the one that everybody gets who names none

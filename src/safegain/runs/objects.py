@@ -18,7 +18,7 @@ from safegain.bilevel.implicit import Cholesky, ConjugateGradient, Neumann
 from safegain.bilevel.safeness import AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView
 from safegain.bilevel.solvers import ClosedForm, Descent, Newton
 from safegain.bilevel.unrolled import Unrolled
-from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, RMSProp
+from safegain.bilevel.update_rules import Adam, GradientDescent, Momentum, OneCycleAdamW, RMSProp
 from safegain.certificates.certificate import Certificate, Entry, Pool
 from safegain.certificates.claims import Claims
 from safegain.data.settings import Settings
@@ -43,7 +43,7 @@ LISTED: dict[str, Any] = {
     for kind in (
         *(AllOf, Bootstrap, MultiMeasure, PerClass, PerGroup, PerView),
         *(Cholesky, ConjugateGradient, Neumann, Unrolled),
-        *(ClosedForm, Newton, Descent, GradientDescent, Momentum, RMSProp, Adam),
+        *(ClosedForm, Newton, Descent, GradientDescent, Momentum, RMSProp, Adam, OneCycleAdamW),
         *(Auto, Free, Structured, Residuals, Network, Linear, Recipe, Claims),
         *(Forest, Boosting, KernelMachine, DeepNetwork, Huber, Reshaped, Several),
         *(SafenessReport, SetMargin, Certificate, Entry, Pool),

@@ -21,6 +21,7 @@ from safegain.bilevel.engine_choice import make_engine
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.measures import task_measure
 from safegain.bilevel.outer_loop import Record, search
+from safegain.bilevel.outer_step import AdamStep
 from safegain.bilevel.problem import Bilevel
 from safegain.bilevel.safeness import Requirement
 from safegain.bilevel.search_space import Point
@@ -157,14 +158,14 @@ def _search(evidence: ResidualEvidence, engine: Engine, random: np.random.Random
     curves, records = [], []
     for contest in contests:
         first = contest.candidate(origin)
-        selection = Selection(first, lambda each: Standing(float(each.losses.sum()), 0.0, 0.0))
+        selection = Selection(first, lambda each: Standing(each.losses.sum()[None], torch.zeros(1), 0.0))
         space = curve_space(evidence, origin, contest.training)
         ended = search(
             Bilevel(contest.lower, contest.upper, space, stack.solver, engine),
             selection,
             theta=first.theta if stack.solver.warm else stack.theta,
             steps=STEPS,
-            learning_rate=RATE,
+            outer_step=AdamStep(RATE),
         )
         assert isinstance(selection.best.point, OnCurve)
         curves.append(selection.best.point.parameters)

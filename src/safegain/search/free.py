@@ -1,10 +1,13 @@
 """The paper's search: every weight and every label on its own, by hypergradients."""
 
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from safegain.bilevel.engine_choice import walks_back
 from safegain.bilevel.free_space import FreeSpace
@@ -33,12 +36,14 @@ class Free(OuterSearch):
 
     Parameters
     ----------
-    n_outer : outer steps L
-    lr_outer : learning rate of the outer Adam
+    n_outer : outer steps L; None is 8 that are "scaled" and 20 of "adam"
+    outer_step : how weights and labels move: "scaled" follows the gradient, by one scale for weights and one for
+        labels; "adam" is the paper's, which moves every entry alike. None is "scaled" for classes, "adam" for numbers
+    lr_outer : the rate of that step; None is 0.3 for "scaled" and 0.06 for "adam"
     engine : how hypergradients are computed: "auto", "cholesky", "cg", "neumann", "unrolled", "truncated", or an
-        object such as ConjugateGradient(damping=0.01). "auto" is "unrolled" after a descent; otherwise "cg", but
-        "cholesky" after "closed-form" and for a network of at most 1,500 parameters. "truncated" walks back over the
-        last tenth of the steps.
+        object such as ConjugateGradient(damping=0.01). "auto" is "unrolled" after a descent, over the last quarter of
+        the steps of a recipe or OneCycleAdamW and over all steps of other rules; otherwise "cg", but "cholesky" after
+        "closed-form" and for a network of at most 1,500 parameters. "truncated" walks back over the last tenth.
     penalty : "paper" adds penalty_weight * max_i [L_i - c_i] to the objective, "hinge" only its positive part
     penalty_weight : the paper's lambda
     eps1 : least total weight, sum w >= eps1, in rows; None is a tenth of the weak rows
@@ -68,6 +73,9 @@ class Free(OuterSearch):
     @property
     def storage(self) -> Storage | None:  # type: ignore[override]
         return None if self.workspace is None else Storage(self.workspace)
+
+    def usual_step(self, *, classifies: bool) -> str:
+        return "scaled" if classifies else "adam"
 
     def streams(self, learner: Learner, n: int) -> bool:
         return differentiable(self, learner).linear
@@ -110,3 +118,13 @@ class Free(OuterSearch):
         origin = Point(point.w, Q)
         space = free_space(origin, free=~labelled) if self.semi_supervised else free_space(origin, given=given)
         return space, lower, Point(labelled.to(Q.dtype), Q), False
+
+    def told(self, point: Point, outputs: Callable[[], Tensor]) -> Point:
+        """w_i Q_i + (1 - w_i) p_i, with p the model's own: the less a label counts, the more the model says what it is.
+
+        The upper level does not depend on the label of a row without weight, so that such a label would stay where the
+        search left it.
+        """
+        if point.Q.ndim == 1:
+            return point
+        return Point(point.w, torch.lerp(torch.softmax(outputs(), dim=1), point.Q, point.w[:, None]))

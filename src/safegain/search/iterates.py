@@ -18,7 +18,6 @@ from safegain.learners.base import Setup
 from safegain.search.contest import (
     SafenessReport,
     SetMargin,
-    calibrated_log_loss,
     calibrated_log_losses,
     fell_back,
     safe,
@@ -46,10 +45,9 @@ class IterateJudge:
         ]
         trusted_loss = float(torch.cat(losses).mean())
         if not classifies:
-            return Standing(float(losses[-1].mean()), 0.0, trusted_loss)
+            return Standing(losses[-1], torch.zeros_like(losses[-1]), trusted_loss)
         z, y = outputs[-1], self.judging[-1][1]
-        mistakes = float((z.argmax(dim=1) != y).double().mean())
-        return Standing(calibrated_log_loss(z, y), mistakes, trusted_loss)
+        return Standing(calibrated_log_losses(z, y), (z.argmax(dim=1) != y).double(), trusted_loss)
 
     def comparison(self, thetas: dict[str, Tensor]) -> Comparison:
         """On the same rows; a model that diverged is left out."""
@@ -99,7 +97,8 @@ def iterate_report(selection: Selection, upper: UpperLevel, *, n_held_out: int, 
     worst = min(sets, key=lambda s: s.margin)
     claim = (
         f"not worse than the raw model on any of {len(names)} validation sets (smallest margin {worst.margin:.4g}, "
-        f"{worst.name}), and the best on {ranked}, at outer step {best.step}; the search {ending}"
+        f"{worst.name}), and up to one standard error the best on {ranked}, at outer step {best.step}; the search "
+        f"{ending}"
     )
     return SafenessReport(False, best.step, sets, safe(claim))
 
@@ -134,7 +133,7 @@ def ruling(
     rivals = {name: replace(raw, theta=theta) for name, theta in references.items()}
     name = reference if reference in rivals else min(rivals, key=lambda name: standing(rivals[name]).loss)
     found, floor = standing(best), standing(rivals[name])
-    if held_out and best is not raw and found.loss < floor.loss and found.mistakes <= floor.mistakes:
+    if held_out and best is not raw and found.beats(floor):
         status = f"{report.status} It is also better than {trained_on(name)}."
         return Ruling(name, rivals[name], best, replace(report, status=status))
     if best is raw and name == "raw":

@@ -1,7 +1,9 @@
 """Searches with an outer loop: the paper's objective and safeness, over one space of weights and labels or another."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,6 +14,7 @@ from safegain.bilevel.engine_choice import ENGINES, make_engine
 from safegain.bilevel.losses import CrossEntropy, SquaredError
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.outer_loop import Callback, search
+from safegain.bilevel.outer_step import AdamStep, OuterStep, ScaledStep
 from safegain.bilevel.problem import Bilevel
 from safegain.bilevel.raw_model import raw_point
 from safegain.bilevel.safeness import Bootstrap
@@ -33,6 +36,10 @@ from safegain.search.problem import Problem
 from safegain.search.references import BEST, NEW
 
 LEAST_TRUSTED = 2
+STEPS: dict[str, tuple[type[AdamStep] | type[ScaledStep], float, int]] = {  # with usual rates and numbers of steps
+    "adam": (AdamStep, 0.06, 20),
+    "scaled": (ScaledStep, 0.3, 8),
+}
 
 
 @dataclass(frozen=True)
@@ -52,8 +59,9 @@ class Start:
 class OuterSearch(Search):
     """The settings that every outer loop has; see `Free`."""
 
-    n_outer: int = 20
-    lr_outer: float = 0.06
+    n_outer: int | None = None
+    lr_outer: float | None = None
+    outer_step: str | None = None
     engine: str | Engine = "auto"
     penalty: str = "paper"
     penalty_weight: float = 1.0
@@ -63,8 +71,12 @@ class OuterSearch(Search):
     callbacks: tuple[Callback, ...] = ()
 
     def __post_init__(self) -> None:
-        check(self, "n_outer", "be a whole number of at least 1", is_whole(self.n_outer))
-        check(self, "lr_outer", "be a positive number", is_number(self.lr_outer) and self.lr_outer > 0)
+        steps = self.n_outer
+        check(self, "n_outer", "be a whole number of at least 1, or None", steps is None or is_whole(steps))
+        rate = self.lr_outer
+        check(self, "lr_outer", "be a positive number or None", rate is None or (is_number(rate) and rate > 0))
+        known = self.outer_step is None or self.outer_step in tuple(STEPS)
+        check(self, "outer_step", f"be one of {', '.join(STEPS)}, or None", known)
         known = isinstance(self.engine, Engine) or self.engine in ENGINES
         check(self, "engine", f"be an engine or one of {', '.join(ENGINES)}", known)
         check(self, "penalty", "be 'paper' or 'hinge'", self.penalty in ("paper", "hinge"))
@@ -95,6 +107,10 @@ class OuterSearch(Search):
     def space(self, problem: Problem, start: "Raw", budget: "Budget") -> tuple[SearchSpace, LowerLevel, Point, bool]:
         """The space, the lower level over it, the raw model's point in it, and whether the space starts there."""
 
+    def told(self, point: Point, outputs: Callable[[], Tensor]) -> Point:
+        """What is said of the rows in the end; `outputs` are the chosen model's  # (n, k)"""
+        return point
+
     def run(self, problem: Problem) -> Outcome:
         """Search against the model on raw labels; then the best iterate against the reference."""
         parts, random, budget = problem.parts, problem.random, self._budget(problem.parts)
@@ -121,16 +137,17 @@ class OuterSearch(Search):
             raise ValueError(
                 f"solver: training on the raw labels diverged, {found}; lower its learning_rate, or scale X and y"
             )
+        steps, outer_step = self._way(classifies=parts.classes is not None)
         judge = IterateJudge(parts, setup)
         selection = Selection(raw, judge.standing)
         ending = search(
             Bilevel(start.lower, upper, start.space, start.solver, start.engine),
             selection,
             theta=start.raw.theta if start.solver.warm else theta,
-            steps=self.n_outer,
-            learning_rate=self.lr_outer,
+            steps=steps,
+            outer_step=outer_step,
             first=start.raw if start.at_raw else None,
-            callbacks=self._watched(problem),
+            callbacks=self._watched(problem, steps),
             checkpoint=problem.checkpoint,
         )
         references = {"raw": start.raw.theta}
@@ -154,10 +171,20 @@ class OuterSearch(Search):
         base = start.lower.base
         best = reference = Choice.of_point(models[verdict.reference_name], verdict.reference.point, parts, base)
         if verdict.best is not verdict.reference:
-            best = Choice.of_point(trained_model(setup, verdict.best.theta, parts), verdict.best.point, parts, base)
+            theta = verdict.best.theta
+            told = self.told(verdict.best.point, partial(setup.model.all_outputs, theta, start.lower.X))
+            best = Choice.of_point(trained_model(setup, theta, parts), told, parts, base)
         return Outcome(
             best, reference, verdict.reference_name, models, verdict.report, comparison, ending.history, ending.n_iter
         )
+
+    def usual_step(self, *, classifies: bool) -> str:
+        return "adam"
+
+    def _way(self, *, classifies: bool) -> tuple[int, OuterStep]:
+        """How many steps the outer loop takes, and of which kind."""
+        kind, rate, steps = STEPS[self.outer_step or self.usual_step(classifies=classifies)]
+        return self.n_outer or steps, kind(self.lr_outer or rate)
 
     def _start(self, problem: Problem, setup: Setup, theta: Tensor, budget: "Budget") -> Start:
         """With a label in every row the search leaves from the raw model's own point."""
@@ -193,13 +220,13 @@ class OuterSearch(Search):
             return Budget(eps1, 1.0 if self.eps2 is None else self.eps2)
         return Budget(eps1, n**0.5 if self.eps2 is None else self.eps2 / parts.unit)
 
-    def _watched(self, problem: Problem) -> tuple[Callback, ...]:
+    def _watched(self, problem: Problem, steps: int) -> tuple[Callback, ...]:
         if (watch := problem.watch) is None:
             return tuple(self.callbacks)
 
         def tell(record: dict[str, Any], _: Candidate) -> None:
             note = f"loss {record['rank_loss']:.4f}{'' if record['safe'] else ', not safe'}"
-            watch(note, record["step"], self.n_outer)
+            watch(note, record["step"], steps)
 
         return (*self.callbacks, tell)
 
