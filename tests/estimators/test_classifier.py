@@ -52,7 +52,8 @@ def test_unlabelled_rows_are_searched_and_labelled_ones_kept(model):
     bare = ~trusted & (np.arange(600) % 5 != 1)
     given = np.where(bare, -1, y)
     learner = model_of(model, 100, scaling="none" if model == "linear" else "auto")
-    fitted = classifier(learner).fit(X, given, trusted=trusted)
+    paper = {"semi_supervised": True}
+    fitted = classifier(learner, search=paper).fit(X, given, trusted=trusted)
     kept = ~bare
     assert (fitted.sample_weight_[kept] == 1).all()
     np.testing.assert_array_equal(fitted.label_distribution_[kept], np.eye(10)[y[kept]])

@@ -138,7 +138,7 @@ def test_set_params_of_an_estimator_and_of_a_module():
     [
         ({"n_outer": 3}, "Invalid parameter 'n_outer'"),
         ({"search__n_hidden": 3}, "Free takes no option 'n_hidden'; it is an option of DeepNetwork and Network"),
-        ({"search__n_outer": 0}, "Free: n_outer must be a whole number of at least 1, got 0"),
+        ({"search__n_outer": 0}, "Free: n_outer must be a whole number of at least 1, or None, got 0"),
         ({"search__engine__damping": 1.0}, "engine: is 'unrolled', so there is no engine__damping to set"),
         ({"model__recipe__n_steps": 3}, "recipe: is None, so there is no recipe__n_steps to set"),
         ({"certificate__n_outer": 3}, "Claims takes no option 'n_outer'; it is an option of Free and Structured"),

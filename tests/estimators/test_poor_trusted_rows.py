@@ -21,7 +21,12 @@ def one_sided():
 
 @pytest.mark.parametrize(
     ("model", "search"),
-    [(NETWORK, "auto"), ("linear", "auto"), (LogisticRegression(), "auto"), ("linear", Free(n_outer=2))],
+    [
+        (NETWORK, "auto"),
+        ("linear", "auto"),
+        (LogisticRegression(), "auto"),
+        ("linear", Free(n_outer=2, outer_step="adam")),
+    ],
     ids=["network", "linear", "wrapped", "free"],
 )
 def test_a_model_of_the_trusted_rows_alone_is_no_reference_where_they_lack_a_class(one_sided, model, search):
