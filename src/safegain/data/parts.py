@@ -77,7 +77,7 @@ class Parts:
         """Of the weak rows  # (n,) bool"""
         return self.weak.y >= 0 if self.classes is not None else ~torch.isnan(self.weak.y)
 
-    @cached_property
+    @property
     def trusted_is_one_sided(self) -> bool:
         """Whether the search rows lack classes of many weak rows: they were not drawn from among their like."""
         if self.classes is None:
@@ -87,15 +87,15 @@ class Parts:
         missed = self.ranks.count(int((~torch.isin(labelled, sample)).sum()))
         return missed > MOST_MISSED * self.ranks.count(len(labelled))
 
-    @cached_property
+    @property
     def trusted_lacks_a_class(self) -> bool:
         """Whether that is more than chance: no model can be judged on a class that was kept out of the search rows."""
         if not self.trusted_is_one_sided:
             return False
         labelled, sample = self.weak.y[self.labelled], self.search.of_sample().y
-        counts = labelled.bincount(minlength=self.n_classes or 0).double()
-        counts[sample.unique()] = 0
-        missed = float(counts.max()) / len(labelled)
+        counts = self.ranks.sum(labelled.bincount(minlength=self.n_classes or 0).double())
+        n, counts[sample.unique()] = float(counts.sum()), 0
+        missed = float(counts.max()) / n
         return len(counts) * (1 - missed) ** len(sample) < UNLIKELY
 
     @property
@@ -225,6 +225,6 @@ def drawn_masks(
     masks = replace(masks, held_out=held)
     if said.weight is not None:
         for rows, what in ((labels.labelled & ~trusted, "weak rows"), (masks.search, "trusted rows to learn from")):
-            if not said.weight[rows].any():
+            if not labels.ranks.count(said.weight[rows].any()):
                 raise ValueError(f"sample_weight: the {what} all have weight zero; give some of them a positive one")
     return masks

@@ -27,7 +27,7 @@ from safegain.estimators.parameters import Parameters, claims_of, search_of, unc
 from safegain.estimators.progress import ProgressBar
 from safegain.estimators.proof import Certified, certificate_of_fit, ledger_of_fit, rows_for_certificate
 from safegain.estimators.record import Record
-from safegain.estimators.rows import rows_for, rows_of
+from safegain.estimators.rows import check_as_many, rows_of, rows_of_all
 from safegain.learners.base import Learner
 from safegain.learners.wrapped import Wrapped
 from safegain.search.base import Search
@@ -90,7 +90,7 @@ class PGS(Parameters, Certified, ABC):
             ranks = current_ranks()
             learner, search = self._checked(n_processes=ranks.size)
             random = ranks.gather(check_random_state(self.random_state))[0]
-            rows = rows_for(learner, self, X, reset=True)
+            rows = rows_of_all(learner, self, X, ranks)
             learner = learner.for_rows(rows)
             if isinstance(rows, RowSource | np.memmap):
                 rows = search.check_source(learner, rows)
@@ -98,8 +98,7 @@ class PGS(Parameters, Certified, ABC):
                 labels = self._labels_of(y, ranks)
             else:
                 labels, trusted = checked_labels(y, right, self._labels_of, trusted, ranks)
-            if len(labels) != rows.shape[0]:
-                raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
+            ranks.together(lambda: check_as_many(labels, rows))
             said = Said.checked(labels, trusted, groups, sample, sample_weight)
             if said.weight is not None:
                 search.check_weight(learner)

@@ -5,7 +5,7 @@ trusted rows choose between them, each by what is said of it without its own lab
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from safegain.data.inputs import Rows, fit_inputs
+from safegain.data.ranks import ALONE, Ranks
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import (
@@ -118,23 +119,31 @@ class Once(Head):
 class BoostingHead(Head):
     """Each half of the targets is predicted by what the other half has taught, and all other rows by both."""
 
-    def __init__(self, X: np.ndarray, weight: Tensor, random: np.random.RandomState) -> None:
+    def __init__(self, X: np.ndarray, weight: Tensor, random: np.random.RandomState, crew: Ranks = ALONE) -> None:
+        """Processes of the crew train a half each, if they are two."""
         self.X, self.weight, self.seed = _flat(X), weight.numpy().astype(np.float64), random.randint(2**31)
+        self.crew = crew
         order = random.permutation(np.flatnonzero(self.weight))
         self.halves = [np.sort(order[::2]), np.sort(order[1::2])]
         self.models: list[TrainedBoosting] = []
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
-        classes = np.arange(Q.shape[1])
-        self.models = [
-            Boosting(max_iter=HEAD_STEPS).train(self.X[half], Target(Q[half], classes, self.weight[half]), self.seed)
-            for half in self.halves
-        ]
+        target = Target(Q, np.arange(Q.shape[1]), self.weight)
+
+        def taught(halves: Sequence[np.ndarray]) -> list[TrainedBoosting]:
+            return [Boosting(max_iter=HEAD_STEPS).train(self.X[h], target.taken(h), self.seed) for h in halves]
+
+        self.models = self.crew.shared_out(taught, self.halves)
         found = np.empty(Q.shape, dtype=np.float32)
         others = np.setdiff1d(np.arange(len(Q)), np.concatenate(self.halves))
         found[others] = self.of_others(self.X[others])
-        for half, model in zip(self.halves, self.models[::-1], strict=True):
-            found[half] = _logarithm(model.outputs(self.X[half]))
+
+        def said(pairs: Sequence[tuple[TrainedBoosting, np.ndarray]]) -> list[np.ndarray]:
+            return [_logarithm(model.outputs(self.X[half])).astype(np.float32) for model, half in pairs]
+
+        pairs = list(zip(self.models[::-1], self.halves, strict=True))
+        for half, scores in zip(self.halves, self.crew.shared_out(said, pairs), strict=True):
+            found[half] = scores
         yield found
 
     def of_others(self, X: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from safegain.data.checkpoint import Tensors
 from safegain.data.inputs import Rows
 from safegain.evidence.error_kinds import log_t
 from safegain.evidence.errors import Errors, fit_errors
-from safegain.evidence.number_heads import ForestNumbers, NumberHead, head_of_many, number_heads
+from safegain.evidence.number_heads import FoldedNumbers, ForestNumbers, NumberHead, number_heads
 from safegain.evidence.stacking import stack
 from safegain.learners.base import Trained
 from safegain.learners.forest import Forest
@@ -87,20 +87,18 @@ def find_number_evidence(
     sample: np.ndarray,
     random: np.random.RandomState,
     before: np.ndarray | None = None,
-    *,
-    sampled: bool = False,
+    head: FoldedNumbers | None = None,
 ) -> NumberEvidence:
     """`targets` are the rows whose labels are learned from, `trusted` and `sample` those of them that are right.
 
-    `before` are labels of trusted rows before they were checked, NaN where that is not known. `sampled`: other rows
-    will be asked about.
+    `before` are labels of trusted rows before they were checked, NaN where that is not known. `head` is that of many
+    rows: other ones can then be asked about.
     """
     X = X if scipy.sparse.issparse(X) else X.reshape(len(X), -1)
-    labelled, many = ~np.isnan(y), sampled or int(targets.sum()) > MANY
+    labelled, many = ~np.isnan(y), head is not None
     given, first = np.where(labelled, y, 0.0), np.where(trusted, TRUST, 1.0) * targets
     known, good = _cut(given, targets), np.ones(len(y))
-    head_of_all = head_of_many(X, random) if many else None
-    heads: Sequence[NumberHead] = number_heads(X, random) if head_of_all is None else [head_of_all]
+    heads: Sequence[NumberHead] = number_heads(X, random) if head is None else [head]
     said, rounds = list[np.ndarray](), list[tuple[Sequence[Trained], np.ndarray]]()
     for number in range(ROUNDS):
         weight = np.where(trusted, first, first * good)
@@ -110,8 +108,8 @@ def find_number_evidence(
         heard = weight > 0
         shares = stack(F[:, heard], known[heard], weight[heard])
         predicted = shares @ F
-        if head_of_all is not None:
-            rounds.append((head_of_all.models, shares))
+        if head is not None:
+            rounds.append((head.models, shares))
         said = [predicted]  # what one round has found, the next may keep
         unit = np.ones(len(y)) if many else _unit(X, given - predicted, targets, sample, random)
         errors = _errors(given, predicted, unit, targets, sample, before, random)

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from safegain.data.inputs import Rows, taken_rows
 from safegain.data.labels import ClassLabels
+from safegain.data.ranks import ALONE, Ranks
 from safegain.data.rows import RowSource
 from safegain.evidence.channel import Channel, Evidence, most_likely_transition, posterior
 from safegain.evidence.class_heads import FORESTS, RIGHT_FORESTS, BoostingHead, ForestHead, Head, KernelHead, Once
@@ -43,6 +44,7 @@ def find_evidence(
     random: np.random.RandomState,
     *,
     sampled: bool = False,
+    crew: Ranks = ALONE,
 ) -> Evidence:
     """`targets` are the rows whose labels are regressed on, `calibrating` the trusted rows that are a random sample.
 
@@ -52,7 +54,7 @@ def find_evidence(
         X = taken_rows(X, np.arange(len(known.y)))
     weight = torch.where(known.trusted, TRUST, 1.0) * targets
     if sampled or (int(targets.sum()) > MANY and not scipy.sparse.issparse(X)):
-        head = BoostingHead(X, weight, random)
+        head = BoostingHead(X, weight, random, crew)
         found, said = next(_rounds([head], known, calibrating, random))
         return replace(found, rule=_Rule(head, *said, found.channel))
     heads = _heads(X, known, weight, calibrating, FORESTS, random)

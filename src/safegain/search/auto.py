@@ -43,11 +43,6 @@ class Auto(Search):
         check(self, "measure", f"be one of {', '.join(MEASURES)}", self.measure in MEASURES)
 
     def check_learner(self, learner: Learner, *, classifies: bool, n_processes: int, given: Any = None) -> None:
-        if n_processes > 1:
-            raise ValueError(
-                f"search: 'auto' keeps all rows in one process, and this is one of {n_processes} of a process group; "
-                "use search='free' in all of them, or fit outside of the group"
-            )
         if classifies:
             learner.check_contest()
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from safegain.data.checkpoint import Tensors
 from safegain.data.labels import one_hot
+from safegain.data.ranks import Ranks
 from safegain.evidence.channel import Evidence
 from safegain.evidence.pooled import TRUST, find_evidence
 from safegain.learners.mixture import logits_of
@@ -49,7 +50,7 @@ class ClassTask(Task[Evidence, ClassJury]):
             return REFERENCES[1:2]
         return REFERENCES[1:]
 
-    def find_evidence(self, fold: Fold, random: np.random.RandomState) -> Evidence:
+    def find_evidence(self, fold: Fold, random: np.random.RandomState, crew: Ranks) -> Evidence:
         material, rows = self.material, self.material.rows
         return find_evidence(
             material.evidence_rows,
@@ -58,6 +59,7 @@ class ClassTask(Task[Evidence, ClassJury]):
             fold.trusted & rows.sample,
             random,
             sampled=self.sampled,
+            crew=crew,
         )
 
     def evidence_of(self, tensors: Tensors) -> Evidence:

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from safegain.data.checkpoint import Kept
+from safegain.data.ranks import ALONE, Ranks
 from safegain.data.stages import Stages
 from safegain.evidence.pooled import MANY
 from safegain.learners.mixture import TrainedMixture
@@ -56,7 +57,7 @@ class _Road:
         self.witnesses = numbers_of_any([fold.witnesses for fold in self.folds])
         self.weight = task.weight(self.judged)
         self.seed = random.randint(2**31)
-        self.many = task.sampled or len(self.material.y) > MANY
+        self.many, self.crew = task.sampled or len(self.material.y) > MANY, self.problem.parts.ranks
         self.entries = self._entries()
         self.stages = Stages(0, random, torch.Generator(), self.problem.checkpoint, self.problem.watch)
 
@@ -70,13 +71,13 @@ class _Road:
         self.stages.total = len(self.folds) + 1 + min(len(self.entries), FINALISTS + REFERENCES_LEFT) + 2
         evidences, last = self._evidences()
         self._screen(evidences[0])
-        self._each(self.entries, lambda entry: self._enter(entry, evidences))
+        self.entries = self._each(self.entries, lambda entry: self._enter(entry, evidences))
         jury = self.task.jury(self.folds, evidences, self.weight)
         evidences.clear()  # of many classes, they are a lot
         found = [entry.P for entry in self.entries]
         references, new = by_kind(self.entries, range(len(found)))
-        mix, jury = self.task.mixed(jury, found, new)
-        kept = min(references, key=lambda number: self.task.loss(jury, found[number]))
+        mix, jury = self.crew.agreed(self.task.mixed(jury, found, new))
+        kept = self.crew.agreed(min(references, key=lambda number: self.task.loss(jury, found[number])))
         margins = []
         if upper is not None:
             both = (self._mixtures(each) for each in (self.task.alone(jury, kept, found[kept]), mix))
@@ -89,12 +90,22 @@ class _Road:
         folds = {f"evidence-{number}": fold for number, fold in enumerate(self.folds)}
         if not self.many:
             folds["last-evidence"] = last_fold(self.material.rows)
-        found = find_evidences(self.task, folds, self.stages, self.problem.random, many=self.many)
+        found = find_evidences(self.task, folds, self.stages, self.problem.random, many=self.many, crew=self.crew)
         return found[: len(self.folds)], found[0 if self.many else -1]
 
     def _each(self, entries: Sequence[Entry], work: Callable[[Entry], Any]) -> list[Any]:
-        """Of many rows, each training has all threads."""
-        return [work(entry) for entry in entries] if self.many else for_each(entries, work, self.material.size)
+        """What work makes of each, by one process of the crew; of many rows, each training has all threads."""
+
+        def done(some: Sequence[Entry]) -> list[Any]:
+            return [work(entry) for entry in some] if self.many else for_each(some, work, self.material.size)
+
+        return self.crew.shared_out(done, entries, self._cost)
+
+    def _cost(self, entry: Entry) -> float:
+        """Seconds of its training, roughly."""
+        n, d, k = self.material.size
+        n = int(self.material.rows.trusted.sum()) if entry.candidate.labels == "trusted" else n
+        return entry.candidate.learner.cost(n, d, k)
 
     def _last(self, numbers: set[int], evidence: Any) -> dict[int, Any]:
         """The models to hand over."""
@@ -116,6 +127,7 @@ class _Road:
             reason = "nothing was better on trusted rows that the search did not use"
         elif reason is None and not old.gives_way_to(new):
             reason = f"the new model was not better ({told})"
+        reason = self.crew.agreed(reason)
         sets = (SetMargin.between("held-out rows", old.loss, new.loss), *margins)
         given, known = self.task.as_given(members[kept]), self.task.of_weak(evidence)
         if reason is None:
@@ -163,21 +175,22 @@ class _Road:
         jury, corrected = self.task.jury([fold], [evidence], weight), self.task.corrected(evidence)
         X = self.material.X[torch.cat([numbers(fold.judged), numbers(fold.witnesses)]).numpy()]
 
-        def loss(entry: Entry) -> float:
+        def tried(entry: Entry) -> tuple[Entry, float]:
             began = time.perf_counter()
             model = self._trained(entry, fold, corrected, some)
             if some is None:
                 entry.models = [model]
             found = self.task.loss(jury, self.task.outputs(model, X))
             entry.seconds = time.perf_counter() - began
-            return found
+            return entry, found
 
-        order = np.argsort(self._each(self.entries, loss), kind="stable").tolist()
+        self.entries, losses = map(list, zip(*self._each(self.entries, tried), strict=True))
+        order = np.argsort(losses, kind="stable").tolist()
         references, new = by_kind(self.entries, order)
         stay = {*new[:FINALISTS], *references[:REFERENCES_LEFT]}
         self.entries = [entry for number, entry in enumerate(self.entries) if number in stay]
 
-    def _enter(self, entry: Entry, evidences: Sequence[Any]) -> None:
+    def _enter(self, entry: Entry, evidences: Sequence[Any]) -> Entry:
         self.stages.begin(entry.candidate.name)
         began = time.perf_counter()
         for fold, evidence in list(zip(self.folds, evidences, strict=True))[len(entry.models) :]:
@@ -188,6 +201,7 @@ class _Road:
             [self.task.outputs(part, X[which.numpy()]) for part, which in zip(parts, rows, strict=True)]
         )
         entry.seconds += time.perf_counter() - began
+        return entry
 
     def _trained(self, entry: Entry, fold: Fold, corrected: Target | None, part: np.ndarray | None = None) -> Any:
         """On these rows of `part`, or on all that the candidate takes; a draft, where the model is not handed over."""
@@ -229,18 +243,31 @@ class _Road:
 
 
 def find_evidences(
-    task: Task, folds: Mapping[str, Fold], stages: Stages, random: np.random.RandomState, *, many: bool
+    task: Task,
+    folds: Mapping[str, Fold],
+    stages: Stages,
+    random: np.random.RandomState,
+    *,
+    many: bool,
+    crew: Ranks = ALONE,
 ) -> list[Any]:
-    """Of every fold, each a stage of its own, in the order of the folds; of many rows, one after the other."""
+    """Of every fold, each a stage of its own, in the order of the folds; of many rows, one after the other.
+
+    Processes of a crew share the folds; of many rows they find each together.
+    """
     seeds = dict(zip(folds, random.randint(2**31, size=len(folds)).tolist(), strict=True))
 
-    def find(name: str) -> Any:
-        if (kept := stages.kept(name)) is None:
-            found = task.find_evidence(folds[name], np.random.RandomState(seeds[name]))
+    def find(name: str, together: Ranks = ALONE) -> Any:
+        if (kept := together.agreed(stages.kept(name))) is None:
+            found = task.find_evidence(folds[name], np.random.RandomState(seeds[name]), together)
             if task.sampled:  # its rule is not kept: a run that goes on finds it again
                 return found
-            kept = stages.keep(name, Kept(found.tensors))
+            kept = Kept(found.tensors)
+            if together.rank == 0:
+                stages.keep(name, kept)
         return task.evidence_of(kept.tensors)
 
     names = list(folds)
-    return [find(name) for name in names] if many else side_by_side(find, names)
+    if many:
+        return [find(name, crew) for name in names]
+    return crew.shared_out(lambda some: side_by_side(find, some), names)

@@ -5,12 +5,14 @@ What is learned is then read off for all rows, block by block. So memory grows w
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 import torch
 
 from safegain.data.any_rows import AnyRows
+from safegain.data.gathering import all_rows, parts_of_all, rows_of_this_rank
 from safegain.data.parts import Part, Parts
 from safegain.data.row_sample import of_least_keys, row_keys
 from safegain.data.rows import MANY_ROWS, RowSource, as_source
@@ -25,21 +27,27 @@ Rule = Callable[[np.ndarray, np.ndarray], Sequence[np.ndarray]]  # of rows and t
 @dataclass(frozen=True)
 class LearnedRows:
     parts: Parts  # whose rows are in memory, unless an estimator of the user's takes them as they are
-    numbers: np.ndarray | None = None  # of a sample: its weak rows among all weak rows; None: these are all there are
+    mine: slice | np.ndarray  # its weak rows that are this process's
+    numbers: np.ndarray | None = None  # of a sample: those among all weak rows of this process; None: they are all
 
     @classmethod
     def of(cls, parts: Parts) -> "LearnedRows":
-        weak = parts.weak
-        if isinstance(weak.X, AnyRows) or scipy.sparse.issparse(weak.X):
-            return cls(parts)
-        if len(weak) <= most_rows(int(np.prod(weak.X.shape[1:]))):
+        """Those of all processes, on each of them."""
+        weak, ranks = parts.weak, parts.ranks
+        of_any_kind = isinstance(weak.X, AnyRows) or scipy.sparse.issparse(weak.X)
+        if of_any_kind or ranks.count(len(weak)) <= (most := most_rows(int(np.prod(weak.X.shape[1:])))):
             X = weak.X[:] if isinstance(weak.X, RowSource) else weak.X
-            return cls(replace(parts, weak=replace(weak, X=X)))
-        keys = row_keys(weak.X, weak.y.numpy())
-        kept = np.flatnonzero(of_least_keys(keys, most_rows(int(np.prod(weak.X.shape[1:])))))
-        numbers = kept[np.argsort(keys[kept])]
-        held_out = None if parts.held_out is None else _single(parts.held_out)
-        return cls(replace(parts, weak=_some(weak, numbers), search=_single(parts.search), held_out=held_out), numbers)
+            whole = parts_of_all(replace(parts, weak=replace(weak, X=X)))
+            return cls(whole, rows_of_this_rank(len(weak), ranks))
+        keys = ranks.together(lambda: row_keys(weak.X, weak.y.numpy()))
+        numbers = np.flatnonzero(of_least_keys(keys, most, ranks))
+        mine = rows_of_this_rank(len(numbers), ranks)
+        some = ranks.together(lambda: _some(weak, numbers))
+        order = np.argsort(all_rows(keys[numbers], ranks), kind="stable")  # the same however rows lie on processes
+        whole = parts_of_all(replace(parts, weak=some, search=_single(parts.search), held_out=_single(parts.held_out)))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return cls(replace(whole, weak=_taken(whole.weak, order, whole.weak.X[order])), place[mine], numbers)
 
 
 def most_rows(columns: int) -> int:
@@ -62,17 +70,22 @@ def read_off(rule: Rule, weak: Part, numbers: np.ndarray, own: Sequence[np.ndarr
 
 def _some(weak: Part, numbers: np.ndarray) -> Part:
     """In one pass over all rows, in single precision: trees take no other, and networks need none."""
-    source, order, first = as_source(weak.X), np.argsort(numbers), 0
-    X, ordered = np.empty((len(numbers), *source.shape[1:]), dtype=np.float32), numbers[order]
+    source, first = as_source(weak.X), 0
+    X = np.empty((len(numbers), *source.shape[1:]), dtype=np.float32)
     for block in source.blocks(MANY_ROWS):
-        here = slice(*np.searchsorted(ordered, (first, first + len(block))))
-        X[order[here]] = tree_rows(block[ordered[here] - first])
+        here = slice(*np.searchsorted(numbers, (first, first + len(block))))
+        X[here] = tree_rows(block[numbers[here] - first])
         first += len(block)
+    return _taken(weak, numbers, X)
+
+
+def _taken(weak: Part, numbers: np.ndarray, X: np.ndarray) -> Part:
+    """Rows of these numbers, whose values are X."""
     kept = torch.from_numpy(numbers)
     weight = None if weak.weight is None else weak.weight[kept]
     digests = None if weak.digests is None else weak.digests[numbers]
     return Part(X, weak.y[kept], weight=weight, digests=digests)
 
 
-def _single(trusted: Part) -> Part:
-    return replace(trusted, X=tree_rows(trusted.X))
+def _single(trusted: Part | None) -> Any:
+    return None if trusted is None else replace(trusted, X=tree_rows(trusted.X))

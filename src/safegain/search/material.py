@@ -1,7 +1,7 @@
 """All rows of a fit in one order, and what a candidate may train on of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,7 +35,8 @@ class Material:
     weight: np.ndarray | None  # (n,) of the user's
     given: Tensor | None  # (n,) labels of trusted rows before they were checked; None: not known
     digests: np.ndarray | None = None  # (n, 2) of the rows; None: not known
-    sample: np.ndarray | None = None  # numbers of the weak rows among all of them; None: these are all
+    mine: slice | np.ndarray = field(default_factory=lambda: slice(None))  # places, among the weak rows, of those of this process
+    sample: np.ndarray | None = None  # numbers of those among all weak rows of this process; None: these are all
 
     @classmethod
     def of(cls, parts: Parts, learner: Learner) -> "Material":
@@ -65,7 +66,7 @@ class Material:
             weak = numbers(rows.labelled & rows.weak).numpy()
             labels = y[weak].numpy()
             shown = numeric_rows(X.taken(), learner, weak, labels if parts.classes is None else parts.classes[labels])
-        return cls(X, shown, y, rows, parts.classes, weight, given, D, learned.numbers)
+        return cls(X, shown, y, rows, parts.classes, weight, given, D, learned.mine, learned.numbers)
 
     @cached_property
     def alike(self) -> Tensor | None:

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from safegain.data.checkpoint import Tensors
-from safegain.evidence.number_evidence import TRUST, NumberEvidence, find_number_evidence
+from safegain.data.ranks import Ranks
+from safegain.evidence.number_evidence import MANY, TRUST, NumberEvidence, find_number_evidence
+from safegain.evidence.number_heads import head_of_many
 from safegain.learners.boosting import Boosting
 from safegain.learners.deep_network import DeepNetwork
 from safegain.learners.huber import Huber
@@ -38,20 +40,23 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
     @classmethod
     def of(cls, problem: Problem, **settings: Any) -> Self:
         """Of skewed numbers, some of the families that "auto" stands for compete on another scale too."""
-        learner, y = problem.learner, problem.parts.weak.y[problem.parts.labelled].numpy()
+        task = super().of(problem, **settings)
+        learner, rows = task.problem.learner, task.material.rows
+        y = task.material.y[rows.weak & rows.labelled].numpy()
         if isinstance(learner, Several) and learner.only_fitting and skewness(y) > SKEWED:
             scale = "log" if np.quantile(y, LEAST) > 0 else "yeo-johnson"
             able = [each for each in learner.learners if isinstance(each, RESHAPED)]
             more = [Reshaped(each, scale) for each in able]
-            problem = replace(problem, learner=replace(learner, learners=[*learner.learners, *more]))
-        return super().of(problem, **settings)
+            learner = replace(learner, learners=[*learner.learners, *more])
+        return replace(task, problem=replace(task.problem, learner=learner))
 
     def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
         return REFERENCES[1:] if self.problem.reference == BEST else (self.problem.reference,)
 
-    def find_evidence(self, fold: Fold, random: np.random.RandomState) -> NumberEvidence:
+    def find_evidence(self, fold: Fold, random: np.random.RandomState, crew: Ranks) -> NumberEvidence:
         material, rows = self.material, self.material.rows
         targets, sample = rows.labelled & (fold.weak | fold.trusted), fold.trusted & rows.sample
+        many = self.sampled or int(targets.sum()) > MANY
         return find_number_evidence(
             material.evidence_rows,
             material.y.numpy(),
@@ -60,7 +65,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
             sample.numpy(),
             random,
             None if material.given is None else material.given.numpy(),
-            sampled=self.sampled,
+            head_of_many(material.evidence_rows, random, crew) if many else None,
         )
 
     def evidence_of(self, tensors: Tensors) -> NumberEvidence:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from safegain.data.checkpoint import Tensors
-from safegain.data.rows import as_source, by_blocks
+from safegain.data.ranks import Ranks
+from safegain.data.rows import RowSource, as_source, by_blocks
 from safegain.learners.target import Target
-from safegain.search.arrangement import numbers
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
 from safegain.search.learned_rows import Rule, read_off
@@ -61,7 +61,8 @@ class Task(ABC, Generic[Evidence, Jury]):
         """The kinds of labels, of REFERENCES, that the user would have trained on."""
 
     @abstractmethod
-    def find_evidence(self, fold: Fold, random: np.random.RandomState) -> Evidence: ...
+    def find_evidence(self, fold: Fold, random: np.random.RandomState, crew: Ranks) -> Evidence:
+        """Of all rows; `crew` are processes that find it together."""
 
     @property
     def sampled(self) -> bool:
@@ -71,7 +72,7 @@ class Task(ABC, Generic[Evidence, Jury]):
     def of_weak(self, evidence: Evidence) -> list[np.ndarray]:
         """What is known of the user's weak rows: `by_row` of the evidence."""
         rows, filled, rule = self.material.rows, self.material.filled, evidence.rule
-        own = [rows.of_weak(torch.from_numpy(each)).numpy() for each in evidence.by_row]
+        own = [rows.of_weak(torch.from_numpy(each)).numpy()[self.material.mine] for each in evidence.by_row]
         if self.material.sample is None:
             return own
         assert rule is not None
@@ -79,11 +80,10 @@ class Task(ABC, Generic[Evidence, Jury]):
 
     def of_unlabelled(self, model: Any) -> np.ndarray:
         """What the model says of weak rows without a label, in their order."""
-        parts, rows = self.problem.parts, self.material.rows
-        if self.material.sample is None:
-            return self.outputs(model, self.material.X[numbers(rows.weak & ~rows.labelled).numpy()])
-        bare = as_source(parts.weak.X).part(~parts.labelled.numpy())
-        return by_blocks(lambda X: self.outputs(model, X), bare)
+        X, bare = self.problem.parts.weak.X, ~self.problem.parts.labelled.numpy()
+        if self.sampled or isinstance(X, RowSource | np.memmap):
+            return by_blocks(lambda X: self.outputs(model, X), as_source(X).part(bare))
+        return self.outputs(model, X[np.flatnonzero(bare)])
 
     @abstractmethod
     def evidence_of(self, tensors: Tensors) -> Evidence:

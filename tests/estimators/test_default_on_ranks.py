@@ -1,0 +1,228 @@
+"""The default where each process has some of the rows: what one process with all of them finds."""
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.linear_model import LogisticRegression
+
+import safegain.estimators.base
+from safegain import Linear, PGSClassifier, PGSRegressor
+from safegain.data.gathering import all_rows, rows_of_this_rank
+from safegain.data.ranks import ALONE, BEAT
+from safegain.data.side_thread import SideThread
+from safegain.evidence import number_evidence, pooled
+from safegain.search import contest_road, number_task
+from tests.search.samples import digits, made_up
+from tests.thread_ranks import in_threads
+
+UNEVEN = [slice(0, 150), slice(150, 150), slice(150, None)]  # the second has nothing
+LEARNERS = [Linear(alpha=1e-3), Linear(alpha=1e-2)]
+pytestmark = pytest.mark.usefixtures("quick_evidence")
+
+
+@pytest.fixture
+def on_ranks(monkeypatch):
+    """fit(rows) of each rank, which are threads, and at last of one process with all rows."""
+    here = threading.local()
+    monkeypatch.setattr(safegain.estimators.base, "current_ranks", lambda: getattr(here, "ranks", ALONE))
+
+    def found(fit, cuts):
+        def on(ranks):
+            here.ranks = ranks
+            return fit(cuts[ranks.rank])
+
+        return in_threads(len(cuts), on)
+
+    return found
+
+
+def whole(parts, name):
+    return np.concatenate([getattr(each, name) for each in parts])
+
+
+def the_same(parts, alone, *names):
+    for name in ("sample_weight_", "corrected_labels_", "held_out_", "set_aside_", *names):
+        np.testing.assert_array_equal(whole(parts, name), getattr(alone, name), name)
+    for each in parts:
+        assert each.safeness_.status == alone.safeness_.status
+        assert str(each.certificate_) == str(alone.certificate_)
+        pd.testing.assert_frame_equal(each.comparison_, alone.comparison_, rtol=1e-5)
+        seconds = ["seconds"]
+        pd.testing.assert_frame_equal(*(fit.leaderboard_.drop(columns=seconds) for fit in (each, alone)), rtol=1e-5)
+
+
+def test_classes_with_weights_groups_and_a_certificate(on_ranks):
+    X, noisy, _, trusted = digits(500, 10)
+    weight, groups = np.linspace(1, 2, len(noisy)), np.arange(len(noisy)) % 2
+
+    def fit(rows):
+        said = {"trusted": trusted[rows], "groups": groups[rows], "sample_weight": weight[rows]}
+        return PGSClassifier(LEARNERS, certificate=0.1, random_state=0).fit(X[rows], noisy[rows], **said)
+
+    parts, alone = on_ranks(fit, UNEVEN), fit(slice(None))
+    the_same(parts, alone, "label_distribution_")
+    for each in parts:
+        np.testing.assert_array_equal(each.predict_proba(X), alone.predict_proba(X))
+
+
+def test_numbers_of_which_some_are_missing(on_ranks):
+    X, y, _, _ = made_up(missing=0.2)
+    X, y = X[:360], y[:360]
+    trusted = np.arange(len(y)) >= 300
+    parts = on_ranks(lambda rows: _numbers(X, y, trusted, rows), UNEVEN)
+    alone = _numbers(X, y, trusted, slice(None))
+    the_same(parts, alone, "label_shift_")
+    first = UNEVEN[2].start
+    issues = alone.label_issues()
+    shown = pd.concat(
+        [
+            each.label_issues().assign(row=lambda t, at=at: t.row + at)
+            for each, at in zip(parts, (0, 150, first), strict=True)
+        ]
+    )
+    assert sorted(shown.row) == sorted(issues.row)
+
+
+def _numbers(X, y, trusted, rows):
+    return PGSRegressor(["linear", "huber"], random_state=0).fit(X[rows], y[rows], trusted=trusted[rows])
+
+
+@pytest.mark.parametrize("classifies", [True, False])
+def test_of_many_rows_the_halves_of_the_evidence_are_shared(on_ranks, monkeypatch, classifies):
+    for module in (contest_road, pooled, number_evidence, number_task):
+        monkeypatch.setattr(module, "MANY", 200)
+    if classifies:
+        X, y, _, trusted = digits(400, 3)
+    else:
+        X, y, _, _ = made_up()
+        X, y, trusted = X[:360], y[:360], np.arange(360) >= 200
+
+    def fit(rows):
+        kind = PGSClassifier if classifies else PGSRegressor
+        return kind("linear", random_state=0).fit(X[rows], y[rows], trusted=trusted[rows])
+
+    cuts = [slice(0, 90), slice(90, None)]
+    parts, alone = on_ranks(fit, cuts), fit(slice(None))
+    the_same(parts, alone)
+
+
+def test_rows_of_a_frame_for_an_estimator_of_the_user(on_ranks):
+    X, noisy, _, trusted = digits(320, 3)
+    frame = pd.DataFrame(X / 16, columns=[f"p{i}" for i in range(X.shape[1])])
+
+    def fit(rows):
+        model = PGSClassifier(LogisticRegression(max_iter=20, C=0.01), random_state=0)
+        return model.fit(frame.iloc[rows], noisy[rows], trusted=trusted[rows])
+
+    parts, alone = on_ranks(fit, UNEVEN), fit(slice(None))
+    the_same(parts, alone)
+    assert (parts[1].predict(frame) == alone.predict(frame)).all()
+
+
+def test_sparse_rows(on_ranks):
+    X, noisy, _, trusted = digits(320, 3)
+    sparse = scipy.sparse.csr_array(X)
+
+    def fit(rows):
+        return PGSClassifier("linear", random_state=0).fit(sparse[rows], noisy[rows], trusted=trusted[rows])
+
+    the_same(on_ranks(fit, UNEVEN), fit(slice(None)))
+
+
+def test_trusted_rows_and_classes_may_all_be_elsewhere(on_ranks):
+    """Rows in the order of their classes, trusted ones first: the second process has neither of them all."""
+    X, noisy, _, trusted = digits(320, 3)
+    order = np.lexsort([noisy, ~trusted])
+    X, noisy, trusted = X[order], noisy[order], trusted[order]
+    cut = int(trusted.sum()) + 40
+    cuts = [slice(0, cut), slice(cut, None)]
+    assert not trusted[cuts[1]].any()
+    assert len(np.unique(noisy[cuts[0]])) == 3
+
+    def fit(rows):
+        return PGSClassifier("linear", random_state=0).fit(X[rows], noisy[rows], trusted=trusted[rows])
+
+    parts = on_ranks(fit, cuts)
+    the_same(parts, fit(slice(None)))
+    assert parts[1].classes_.tolist() == [0, 1, 2]
+
+
+X, NOISY, _, TRUSTED = digits(100, 3)
+FRAME = pd.DataFrame(X[:, :5], columns=list("abcde"))
+
+
+@pytest.mark.parametrize(
+    ("rank_1", "words"),
+    [
+        ({"X": FRAME[list("abdce")]}, "process 0 and process 1 have different columns.*column 2 is 'c' and 'd'"),
+        ({"X": FRAME.rename(columns={"e": "f"})}, "column 4 is 'e' and 'f'"),
+        ({"X": FRAME[list("abcd")]}, r"shape \(5,\) in process 0 and \(4,\) in process 1"),
+        ({"X": FRAME.to_numpy()}, "one has names of columns and the other none"),
+        ({"X": FRAME.assign(a=np.r_[np.nan, X[1:, 0]])}, "column 'a' holds 1 NaN"),
+        ({"y": NOISY[:50]}, "50 labels and X has 100 rows"),
+        ({"y": NOISY + 0.5}, "Use PGSRegressor for numbers"),
+        ({"trusted": TRUSTED[:9]}, "the mask has 9 entries"),
+        ({"sample_weight": -np.ones(100)}, "sample_weight: row 0 has -1.0"),
+    ],
+)
+def test_what_is_wrong_in_one_process_is_told_by_all(on_ranks, rank_1, words):
+    usual = {"X": FRAME, "y": NOISY, "trusted": TRUSTED, "sample_weight": np.ones(100)}
+
+    def fit(said):
+        with pytest.raises(ValueError, match=words) as caught:
+            PGSClassifier("linear").fit(**said)
+        return str(caught.value)
+
+    ours, theirs = on_ranks(fit, [usual, usual | rank_1])
+    assert ours.removeprefix("rank 1 of 2: ") == theirs
+
+
+def test_arrays_of_all_ranks():
+    parts = [np.ones((2, 3), np.float32), np.zeros((0, 3), np.float32), np.full((1, 3), 2.0)]
+    ids = [np.array([2**63 + 5], np.uint64), np.array([], np.uint64), np.array([7], np.uint64)]
+
+    def found(ranks):
+        mine = parts[ranks.rank]
+        return all_rows(mine, ranks), all_rows(ids[ranks.rank], ranks), rows_of_this_rank(len(mine), ranks)
+
+    for rows, numbers, _ in in_threads(3, found):
+        np.testing.assert_array_equal(rows, np.concatenate(parts))
+        assert rows.dtype == np.float64
+        assert numbers.tolist() == [2**63 + 5, 7]
+    assert [where for _, _, where in in_threads(3, found)] == [slice(0, 2), slice(2, 2), slice(2, 3)]
+
+
+def test_work_is_dealt_and_what_fails_fails_everywhere():
+    done = []
+
+    def work(some):
+        done.append(len(some))
+        return [each * each for each in some]
+
+    assert in_threads(2, lambda r: r.shared_out(work, [1, 2, 3], cost=float)) == [[1, 4, 9]] * 2
+    assert sorted(done) == [1, 2]  # the dearest, and the other two
+    assert ALONE.shared_out(work, [1, 2]) == [1, 4]
+
+    def failing(ranks):
+        with pytest.raises(OSError if ranks.rank else RuntimeError, match="disk") as caught:
+            ranks.together(lambda: _fails(ranks.rank))
+        return str(caught.value)
+
+    assert in_threads(2, failing) == ["rank 1 of 2: disk", "disk"]
+
+
+def _fails(rank):
+    if rank:
+        raise OSError("disk")
+
+
+def test_a_side_thread_keeps_its_error_and_what_it_found():
+    thread = SideThread(lambda: 7)
+    thread.join(BEAT)
+    assert (thread.ended, thread.result, thread.error) == (True, 7, None)
+    thread = SideThread(lambda: _fails(1))
+    thread.join(BEAT)
+    assert (thread.ended, str(thread.error)) == (True, "disk")
