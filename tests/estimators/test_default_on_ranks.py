@@ -109,6 +109,23 @@ def test_of_many_rows_the_halves_of_the_evidence_are_shared(on_ranks, monkeypatc
     the_same(parts, alone)
 
 
+@pytest.mark.parametrize("classifies", [True, False])
+def test_more_rows_than_are_learned_from(on_ranks, monkeypatch, classifies):
+    monkeypatch.setattr("safegain.search.learned_rows.MOST_ROWS", 300)
+    if classifies:
+        X, y, _, trusted = digits(600, 3)
+        y = np.where(trusted | (np.arange(len(y)) % 20 > 0), y, -1)
+    else:
+        X, y, _, _ = made_up(500, 100, missing=0.1)
+        X, y, trusted = X[:600], y[:600], np.arange(600) >= 500
+
+    def fit(rows):
+        kind = PGSClassifier if classifies else PGSRegressor
+        return kind("linear", random_state=0).fit(X[rows], y[rows], trusted=trusted[rows])
+
+    the_same(on_ranks(fit, UNEVEN), fit(slice(None)))
+
+
 def test_rows_of_a_frame_for_an_estimator_of_the_user(on_ranks):
     X, noisy, _, trusted = digits(320, 3)
     frame = pd.DataFrame(X / 16, columns=[f"p{i}" for i in range(X.shape[1])])
@@ -207,7 +224,7 @@ def test_work_is_dealt_and_what_fails_fails_everywhere():
     assert ALONE.shared_out(work, [1, 2]) == [1, 4]
 
     def failing(ranks):
-        with pytest.raises(OSError if ranks.rank else RuntimeError, match="disk") as caught:
+        with pytest.raises(OSError, match="disk") as caught:
             ranks.together(lambda: _fails(ranks.rank))
         return str(caught.value)
 

@@ -1,5 +1,7 @@
 """More rows than are learned from: a sample, what it says of all others, and the same wherever rows lie."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from safegain import ParquetRows, PGSClassifier, PGSRegressor
 from safegain.data.parts import Part, Parts
 from safegain.search import auto, learned_rows
 from safegain.search.learned_rows import LearnedRows, most_rows, read_off
+from tests.thread_ranks import in_threads
 
 N, MOST, D = 6000, 2500, 4
 
@@ -123,14 +126,32 @@ def parts_of(n, d=3):
 def test_a_sample_has_all_that_belongs_to_its_rows():
     parts = parts_of(N)
     found = LearnedRows.of(parts)
-    weak, numbers = found.parts.weak, found.numbers
+    weak, mine, numbers = found.parts.weak, found.mine, found.numbers
     assert len(weak) == len(numbers) == MOST
     assert weak.X.dtype == found.parts.search.X.dtype == np.float32
-    np.testing.assert_array_equal(weak.X, parts.weak.X[numbers].astype(np.float32))
-    np.testing.assert_array_equal(weak.y, parts.weak.y[numbers])
-    np.testing.assert_array_equal(weak.weight, numbers)
-    np.testing.assert_array_equal(weak.digests, parts.weak.digests[numbers])
-    assert (np.diff(numbers) < 0).any()  # a random order, in which no row knows where it lay
+    np.testing.assert_array_equal(weak.X[mine], parts.weak.X[numbers].astype(np.float32))
+    np.testing.assert_array_equal(weak.y[mine], parts.weak.y[numbers])
+    np.testing.assert_array_equal(weak.weight[mine], numbers)
+    np.testing.assert_array_equal(weak.digests[mine], parts.weak.digests[numbers])
+    assert (np.diff(mine) < 0).any()  # a random order, in which no row knows where it lay
+
+
+@pytest.mark.parametrize("n", [N, MOST])
+def test_processes_have_the_same_sample_and_know_their_own_rows(n):
+    parts, cuts = parts_of(n), [slice(0, 700), slice(700, 700), slice(700, None)]
+    alone = LearnedRows.of(parts).parts.weak
+
+    def found(ranks):
+        whole, mine = parts.weak, cuts[ranks.rank]
+        weak = Part(whole.X[mine], whole.y[mine], weight=whole.weight[mine], digests=whole.digests[mine])
+        return LearnedRows.of(replace(parts, weak=weak, ranks=ranks)), weak
+
+    for learned, own in in_threads(3, found):
+        whole = learned.parts.weak
+        for name in ("X", "y", "weight", "digests"):
+            np.testing.assert_array_equal(getattr(whole, name), getattr(alone, name))
+        numbers = slice(None) if n == MOST else learned.numbers
+        np.testing.assert_array_equal(whole.X[learned.mine], own.X[numbers].astype(whole.X.dtype))
 
 
 def test_fewer_rows_are_learned_from_as_they_are():

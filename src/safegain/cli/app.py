@@ -134,10 +134,9 @@ def resume(run: Run, quiet: Quiet = False, json: Json = False) -> None:
     """Go on with a fit that was killed; it ends with the bits that it would have ended with."""
     talk = Talk(quiet, json)
     with wrong_input_in_one_line(talk, run):
-        from safegain.cli.fit import conclude
-        from safegain.jobs.fitting import resume
+        from safegain.cli.fit import run_resume
 
-        conclude(resume(run, say=talk.say, verbose=talk.progress), talk)
+        run_resume(run, talk)
 
 
 @app.command()
