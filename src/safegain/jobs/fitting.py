@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def _fit(
     for note in problem.notes if ranks.rank == 0 else ():
         say(note)
     mine = slice(*(len(problem.y) * rank // ranks.size for rank in (ranks.rank, ranks.rank + 1)))
-    encoder, X = ranks.together(lambda: _encoded(request, problem, mine))
+    encoder, X = ranks.together(partial(_encoded, request, problem, mine))
     _check_twins(all_rows(digests(X), ranks), problem, source)
     labels, ledger = {name: None if each is None else each[mine] for name, each in problem.said.items()}, None
     if request.after is not None:
@@ -116,7 +117,7 @@ def _fit(
         estimator.set_params(checkpoint=KeptFolder(Path(settings["checkpoint"])))
         estimator.fit(X, **labels, ledger=ledger)
         estimator.set_params(checkpoint=None, verbose=0)  # which were this fit's, and are not the model's
-        rows = ranks.together(lambda: facts_of_rows(estimator, X))
+        rows = ranks.together(partial(facts_of_rows, estimator, X))
         chosen, neighbours = examples_of(X, rows, ranks)
         del X  # before the table is read again
         try:

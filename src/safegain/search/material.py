@@ -35,9 +35,7 @@ class Material:
     weight: np.ndarray | None  # (n,) of the user's
     given: Tensor | None  # (n,) labels of trusted rows before they were checked; None: not known
     digests: np.ndarray | None = None  # (n, 2) of the rows; None: not known
-    mine: slice | np.ndarray = field(
-        default_factory=lambda: slice(None)
-    )  # places, among the weak rows, of those of this process
+    mine: slice | np.ndarray = field(default_factory=lambda: slice(None))  # of the weak rows, those of this process
     sample: np.ndarray | None = None  # numbers of those among all weak rows of this process; None: these are all
 
     @classmethod
