@@ -21,15 +21,27 @@ from tests.two_hosts import ROOT, NotPermitted, two_hosts
 
 SOON = 8.0  # seconds to answer in, where there is no time
 FIT = """
-import sys
-from datetime import timedelta
+import os, sys, time
 from contextlib import nullcontext
+from datetime import timedelta
+from pathlib import Path
 from safegain.cli import app
 from safegain.data import process_group, ranks
+from safegain.data.stages import Stages
 from tests.quick import quick_evidence
-seconds = float(sys.argv.pop(1))
+seconds, held = float(sys.argv.pop(1)), Path(os.environ.get("HELD", os.devnull))
 if seconds:
     process_group.ANSWER_WITHIN, ranks.BEAT = timedelta(seconds=seconds), 1.0
+begin = Stages.begin
+
+def wait(stages, name):
+    if name == "screening" and held.is_dir():  # until something has happened
+        (held / os.environ["RANK"]).touch()
+        while not (held / "happened").exists():
+            time.sleep(0.05)
+    begin(stages, name)
+
+Stages.begin = wait
 with quick_evidence() if seconds else nullcontext():
     app(prog_name="safegain")
 """
@@ -51,13 +63,14 @@ def fit(tmp_path_factory):
     X, y, trusted = (part[: None if MOMENTS else 500] for part in digits())
     pd.DataFrame(X).add_prefix("p").assign(digit=y, ok=trusted).to_csv(folder / "t.csv", index=False)
     (folder / "fit.py").write_text(FIT)
+    began = time.perf_counter()
     words = ["fit", folder / "t.csv", "--label", "digit", "--trusted", "ok", "--model", "linear", "--model", "kernel"]
     if MOMENTS:
         here(*words, "--out", folder / "alone")
     else:
         with quick_evidence():
             here(*words, "--out", folder / "alone")
-    return folder, words
+    return folder, words, time.perf_counter() - began
 
 
 def wait(processes, seconds):
@@ -71,20 +84,22 @@ def wait(processes, seconds):
 @pytest.mark.parametrize("what", ["cut", "killed"])
 @pytest.mark.parametrize("moment", range(max(MOMENTS, 1)))
 def test_what_ends_one_host_is_told_by_the_other_and_both_go_on(hosts, fit, tmp_path, what, moment):
-    folder, words = fit
-    seconds, run = 0 if MOMENTS else SOON, tmp_path / "run"
-    begun = hosts.start(folder / "fit.py", seconds, *words, "--out", run, folder=tmp_path)
-    awaited = "request.json" if MOMENTS else "checkpoint/stage-*"
-    while not list(run.glob(awaited)):
+    folder, words, length = fit
+    seconds, run, held = 0 if MOMENTS else SOON, tmp_path / "run", tmp_path / "held"
+    held.mkdir()
+    where = {} if MOMENTS else {"HELD": str(held)}
+    begun = hosts.start(folder / "fit.py", seconds, *words, "--out", run, folder=tmp_path, **where)
+    while not ((run / "request.json").exists() if MOMENTS else len(list(held.iterdir())) == 2):
         assert all(process.poll() is None for process in begun), (tmp_path / "out.0").read_text()
         time.sleep(0.05)
-    time.sleep(np.random.RandomState(10 * moment + len(what)).uniform(0, 20) if MOMENTS else 0)
+    time.sleep(np.random.RandomState(10 * moment + len(what)).uniform(0, 0.5 * length) if MOMENTS else 0)
     assert not (run / "run.json").exists(), "the fit was over before anything happened to it"
     try:
         if what == "cut":
             hosts.cut()
         else:
             os.killpg(begun[1].pid, signal.SIGKILL)
+        (held / "happened").touch()
         took = wait(begun, 90)
     finally:
         hosts.mend()
