@@ -1,5 +1,6 @@
 """What both estimators share: scikit-learn's conventions around one `search.run`."""
 
+import time
 from abc import ABC, abstractmethod
 from contextlib import ExitStack, nullcontext
 from dataclasses import fields
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safegain.data.checked_labels import checked_labels
 from safegain.data.checkpoint import Checkpoint, opened_checkpoint
+from safegain.data.devices import CPU, device_named, training_on
 from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
 from safegain.data.parts import Masks, drawn_masks, parted
@@ -85,8 +87,9 @@ class PGS(Parameters, Certified, ABC):
         """
         from safegain.data.digest import digests  # an import of safegain has no use for it
 
-        with unchanged_on_failure(self):
-            self._validate_params()
+        began = time.monotonic()
+        self._validate_params()
+        with unchanged_on_failure(self), training_on(device_named(self.device)):
             ranks = current_ranks()
             learner, search = self._checked(n_processes=ranks.size)
             random = ranks.gather(check_random_state(self.random_state))[0]
@@ -113,7 +116,7 @@ class PGS(Parameters, Certified, ABC):
                 # A contest trains once more, so it leaves copies of the rows that judge to that last training.
                 compared = None if search.contests else found
                 masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random, compared)
-                self._learn(learner, rows, found, labels, masks, said, random, kept, ledger)
+                self._learn(learner, rows, found, labels, masks, said, random, kept, ledger, began)
                 if kept is not None:
                     kept.remove()
         return self
@@ -129,6 +132,7 @@ class PGS(Parameters, Certified, ABC):
         random: np.random.RandomState,
         checkpoint: Checkpoint | None,
         earlier: "Ledger | None",
+        began: float,
     ) -> None:
         search, ranks = search_of(self.search), labels.ranks
         labels = labels.standardised_without(masks.set_aside)
@@ -145,7 +149,8 @@ class PGS(Parameters, Certified, ABC):
         with ExitStack() as stack:
             shown = bool(self.verbose) and ranks.rank == 0
             watch = stack.enter_context(ProgressBar()).watch if shown else None
-            outcome = search.run(Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch))
+            asked = Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch, began)
+            outcome = search.run(asked)
         certificate, ledger = None, None
         if self.certificate is not None or earlier is not None:
             ledger = ledger_of_fit(found, masks.set_aside, earlier)
@@ -240,7 +245,8 @@ class PGS(Parameters, Certified, ABC):
     def predict(self, X: Any) -> np.ndarray:
         """What the chosen model says of the rows of X."""
         check_is_fitted(self)
-        return by_blocks(self.model_.predict, rows_of(self, X))
+        with training_on(CPU):
+            return by_blocks(self.model_.predict, rows_of(self, X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "record_")

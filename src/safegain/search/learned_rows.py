@@ -31,11 +31,12 @@ class LearnedRows:
     numbers: np.ndarray | None = None  # of a sample: those among all weak rows of this process; None: they are all
 
     @classmethod
-    def of(cls, parts: Parts) -> "LearnedRows":
-        """Those of all processes, on each of them."""
+    def of(cls, parts: Parts, most: int | None = None) -> "LearnedRows":
+        """Those of all processes, on each of them; at most so many weak rows. None: as many as there is memory for."""
         weak, ranks = parts.weak, parts.ranks
         of_any_kind = isinstance(weak.X, AnyRows) or scipy.sparse.issparse(weak.X)
-        if of_any_kind or ranks.count(len(weak)) <= (most := most_rows(int(np.prod(weak.X.shape[1:])))):
+        most = min(most_rows(int(np.prod(weak.X.shape[1:]))), most or MOST_ROWS)
+        if of_any_kind or ranks.count(len(weak)) <= most:
             X = weak.X[:] if isinstance(weak.X, RowSource) else weak.X
             whole = parts_of_all(replace(parts, weak=replace(weak, X=X)))
             return cls(whole, rows_of_this_rank(len(weak), ranks))

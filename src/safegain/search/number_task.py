@@ -38,9 +38,9 @@ LEAST = 0.02  # of the numbers that may be below zero for the logarithm to be tr
 @dataclass(frozen=True)
 class NumberTask(Task[NumberEvidence, NumberJury]):
     @classmethod
-    def of(cls, problem: Problem, **settings: Any) -> Self:
+    def of(cls, problem: Problem, *, time_budget: float | None = None, **settings: Any) -> Self:
         """Of skewed numbers, some of the families that "auto" stands for compete on another scale too."""
-        task = super().of(problem, **settings)
+        task = super().of(problem, time_budget=time_budget, **settings)
         learner, rows = task.problem.learner, task.material.rows
         y = task.material.y[rows.weak & rows.labelled].numpy()
         if isinstance(learner, Several) and learner.only_fitting and skewness(y) > SKEWED:
