@@ -3,8 +3,6 @@
 `make hosts` does it at random moments, five of each, with the time that processes have to answer as it comes.
 """
 
-import os
-import signal
 import time
 
 import numpy as np
@@ -98,7 +96,7 @@ def test_what_ends_one_host_is_told_by_the_other_and_both_go_on(hosts, fit, tmp_
         if what == "cut":
             hosts.cut()
         else:
-            os.killpg(begun[1].pid, signal.SIGKILL)
+            hosts.kill(1)
         (held / "happened").touch()
         took = wait(begun, 90)
     finally:

@@ -17,8 +17,6 @@ import torch.distributed as dist
 import torch.distributed.nn.functional
 from torch import Tensor
 
-from safegain.data.side_thread import SideThread
-
 Thing = TypeVar("Thing")
 Found = TypeVar("Found")
 
@@ -74,6 +72,8 @@ class Ranks:
         """
         if self.size == 1:
             return work()
+        from safegain.data.side_thread import SideThread  # an import of safegain has no use for it
+
         thread = SideThread(work)
         while True:
             thread.join(BEAT)

@@ -12,7 +12,6 @@ import scipy.sparse
 import torch
 
 from safegain.data.any_rows import AnyRows
-from safegain.data.gathering import all_rows, parts_of_all, rows_of_this_rank
 from safegain.data.parts import Part, Parts
 from safegain.data.row_sample import of_least_keys, row_keys
 from safegain.data.rows import MANY_ROWS, RowSource, as_source
@@ -33,6 +32,8 @@ class LearnedRows:
     @classmethod
     def of(cls, parts: Parts, most: int | None = None) -> "LearnedRows":
         """Those of all processes, on each of them; at most so many weak rows. None: as many as there is memory for."""
+        from safegain.data.gathering import all_rows, parts_of_all, rows_of_this_rank  # not when safegain is imported
+
         weak, ranks = parts.weak, parts.ranks
         of_any_kind = isinstance(weak.X, AnyRows) or scipy.sparse.issparse(weak.X)
         most = min(most_rows(int(np.prod(weak.X.shape[1:]))), most or MOST_ROWS)
