@@ -301,3 +301,27 @@ def test_categories_may_be_on_another_rank():
     y = pd.Series(["a", "b", "a", "c"], dtype="category")
     parts = in_threads(2, lambda r: classification_labels(y[:2] if r.rank == 0 else y[2:], r))
     assert [part.classes.tolist() for part in parts] == [["a", "b", "c"]] * 2
+
+
+def test_work_is_dealt_and_what_fails_fails_everywhere():
+    done = []
+
+    def work(some):
+        done.append(len(some))
+        return [each * each for each in some]
+
+    assert in_threads(2, lambda r: r.shared_out(work, [1, 2, 3], cost=float)) == [[1, 4, 9]] * 2
+    assert sorted(done) == [1, 2]  # the dearest, and the other two
+    assert ALONE.shared_out(work, [1, 2]) == [1, 4]
+
+    def failing(ranks):
+        with pytest.raises(OSError, match="disk") as caught:
+            ranks.together(lambda: _fails(ranks.rank))
+        return str(caught.value)
+
+    assert in_threads(2, failing) == ["rank 1 of 2: disk", "disk"]
+
+
+def _fails(rank):
+    if rank:
+        raise OSError("disk")

@@ -10,9 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import safegain.estimators.base
 from safegain import Linear, PGSClassifier, PGSRegressor
-from safegain.data.gathering import all_rows, rows_of_this_rank
-from safegain.data.ranks import ALONE, BEAT
-from safegain.data.side_thread import SideThread
+from safegain.data.ranks import ALONE
 from safegain.evidence import number_evidence, pooled
 from safegain.search import contest_road, number_task
 from tests.search.samples import digits, made_up
@@ -195,51 +193,3 @@ def test_what_is_wrong_in_one_process_is_told_by_all(on_ranks, rank_1, words):
 
     ours, theirs = on_ranks(fit, [usual, usual | rank_1])
     assert ours.removeprefix("rank 1 of 2: ") == theirs
-
-
-def test_arrays_of_all_ranks():
-    parts = [np.ones((2, 3), np.float32), np.zeros((0, 3), np.float32), np.full((1, 3), 2.0)]
-    ids = [np.array([2**63 + 5], np.uint64), np.array([], np.uint64), np.array([7], np.uint64)]
-
-    def found(ranks):
-        mine = parts[ranks.rank]
-        return all_rows(mine, ranks), all_rows(ids[ranks.rank], ranks), rows_of_this_rank(len(mine), ranks)
-
-    for rows, numbers, _ in in_threads(3, found):
-        np.testing.assert_array_equal(rows, np.concatenate(parts))
-        assert rows.dtype == np.float64
-        assert numbers.tolist() == [2**63 + 5, 7]
-    assert [where for _, _, where in in_threads(3, found)] == [slice(0, 2), slice(2, 2), slice(2, 3)]
-
-
-def test_work_is_dealt_and_what_fails_fails_everywhere():
-    done = []
-
-    def work(some):
-        done.append(len(some))
-        return [each * each for each in some]
-
-    assert in_threads(2, lambda r: r.shared_out(work, [1, 2, 3], cost=float)) == [[1, 4, 9]] * 2
-    assert sorted(done) == [1, 2]  # the dearest, and the other two
-    assert ALONE.shared_out(work, [1, 2]) == [1, 4]
-
-    def failing(ranks):
-        with pytest.raises(OSError, match="disk") as caught:
-            ranks.together(lambda: _fails(ranks.rank))
-        return str(caught.value)
-
-    assert in_threads(2, failing) == ["rank 1 of 2: disk", "disk"]
-
-
-def _fails(rank):
-    if rank:
-        raise OSError("disk")
-
-
-def test_a_side_thread_keeps_its_error_and_what_it_found():
-    thread = SideThread(lambda: 7)
-    thread.join(BEAT)
-    assert (thread.ended, thread.result, thread.error) == (True, 7, None)
-    thread = SideThread(lambda: _fails(1))
-    thread.join(BEAT)
-    assert (thread.ended, str(thread.error)) == (True, "disk")
