@@ -18,7 +18,7 @@ from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
 from safegain.data.parts import Masks, drawn_masks, parted
 from safegain.data.ranks import Ranks, current_ranks
-from safegain.data.rows import RowSource
+from safegain.data.rows import RowSource, by_blocks
 from safegain.data.splits import Said, everywhere
 from safegain.data.storage import Storage
 from safegain.estimators.fingerprint import name_of_run
@@ -241,7 +241,7 @@ class PGS(Parameters, Certified, ABC):
     def predict(self, X: Any) -> np.ndarray:
         """What the chosen model says of the rows of X."""
         check_is_fitted(self)
-        return self.model_.predict(rows_of(self, X))
+        return by_blocks(self.model_.predict, rows_of(self, X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "record_")

@@ -26,6 +26,7 @@ from safegain.learners.kernel import (
     n_landmarks,
 )
 from safegain.learners.target import Target
+from safegain.learners.trained_boosting import TrainedBoosting
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 LEAST_LANDMARKS = 500
@@ -121,19 +122,24 @@ class BoostingHead(Head):
         self.X, self.weight, self.seed = _flat(X), weight.numpy().astype(np.float64), random.randint(2**31)
         order = random.permutation(np.flatnonzero(self.weight))
         self.halves = [np.sort(order[::2]), np.sort(order[1::2])]
+        self.models: list[TrainedBoosting] = []
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
         classes = np.arange(Q.shape[1])
-        models = [
+        self.models = [
             Boosting(max_iter=HEAD_STEPS).train(self.X[half], Target(Q[half], classes, self.weight[half]), self.seed)
             for half in self.halves
         ]
         found = np.empty(Q.shape, dtype=np.float32)
         others = np.setdiff1d(np.arange(len(Q)), np.concatenate(self.halves))
-        found[others] = np.mean([_logarithm(model.outputs(self.X[others])) for model in models], axis=0)
-        for half, model in zip(self.halves, models[::-1], strict=True):
+        found[others] = self.of_others(self.X[others])
+        for half, model in zip(self.halves, self.models[::-1], strict=True):
             found[half] = _logarithm(model.outputs(self.X[half]))
         yield found
+
+    def of_others(self, X: np.ndarray) -> np.ndarray:
+        """Scores of rows that had no part in the last round  # (m, k)"""
+        return np.mean([_logarithm(model.outputs(_flat(X))) for model in self.models], axis=0)
 
 
 def _logarithm(P: np.ndarray) -> np.ndarray:
@@ -141,4 +147,4 @@ def _logarithm(P: np.ndarray) -> np.ndarray:
 
 
 def _flat(X: np.ndarray) -> np.ndarray:
-    return X.reshape(len(X), -1)
+    return X.reshape(len(X), int(np.prod(X.shape[1:])))

@@ -13,6 +13,7 @@ import scipy.sparse
 import torch
 
 from safegain.data.inputs import Rows, fit_inputs
+from safegain.learners.base import Trained
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import Kernel, KernelRidge, KernelRidgeInBlocks, Ridge, many_rows, n_landmarks
@@ -77,14 +78,17 @@ class FoldedNumbers(NumberHead):
     ) -> None:
         self.X, self.learners, self.seed = X, learners, random.randint(2**31)
         self.n_folds, self.fold = n_folds, random.permutation(X.shape[0]) % n_folds
+        self.models: list[Trained] = []  # of the last round, one for each fold
 
     def predicted(self, y: np.ndarray, weight: np.ndarray, number: int) -> Iterator[np.ndarray]:
         found, learner = np.empty(len(y)), self.learners[min(number, len(self.learners) - 1)]
+        self.models = []
         for fold in range(self.n_folds):
             out = self.fold == fold
             rows = np.flatnonzero(~out & (weight > 0))
             model = learner.train(self.X[rows], Target(y[rows], None, weight[rows]), self.seed)
             found[out] = model.predict(self.X[out])
+            self.models.append(model)
         yield found
 
 
@@ -101,7 +105,7 @@ def number_heads(X: Rows, random: np.random.RandomState) -> list[NumberHead]:
     ]
 
 
-def head_of_many(X: Rows, random: np.random.RandomState) -> NumberHead:
+def head_of_many(X: Rows, random: np.random.RandomState) -> FoldedNumbers:
     """Each half of the rows is predicted by what the other has taught; sparse rows by a linear model."""
     if scipy.sparse.issparse(X):
         return FoldedNumbers(X, Linear(alpha=1e-3), random=random, n_folds=2)

@@ -2,10 +2,12 @@
 
 from typing import Any, ClassVar
 
+from safegain.data.inputs import Rows
 from safegain.data.parts import Masks
 from safegain.data.settings import check, is_share, setting
 from safegain.learners.base import Learner
 from safegain.search.base import Search
+from safegain.search.learned_rows import MOST_ROWS
 from safegain.search.outcome import Outcome
 from safegain.search.problem import Problem
 
@@ -52,8 +54,11 @@ class Auto(Search):
     def masks(self, masks: Masks) -> Masks:
         return masks
 
+    def check_source(self, learner: Learner, rows: Rows) -> Rows:
+        return rows
+
     def streams(self, learner: Learner, n: int) -> bool:
-        return False
+        return n > MOST_ROWS
 
     def run(self, problem: Problem) -> Outcome:
         # What a task needs is imported when it is taken: together they are most of the package.

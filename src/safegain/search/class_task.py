@@ -15,7 +15,7 @@ from safegain.evidence.pooled import TRUST, find_evidence
 from safegain.learners.mixture import logits_of
 from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
-from safegain.search.arrangement import numbers, numbers_of_any
+from safegain.search.arrangement import numbers_of_any
 from safegain.search.class_jury import ClassJury
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
@@ -57,6 +57,7 @@ class ClassTask(Task[Evidence, ClassJury]):
             rows.labelled & (fold.weak | fold.trusted),
             fold.trusted & rows.sample,
             random,
+            sampled=self.sampled,
         )
 
     def evidence_of(self, tensors: Tensors) -> Evidence:
@@ -111,14 +112,13 @@ class ClassTask(Task[Evidence, ClassJury]):
             f"{self.measure} {new.loss:.4g} against {old.loss:.4g} and {new.mistakes} against {old.mistakes} mistakes"
         )
 
-    def choice(self, model: Any, evidence: Evidence) -> Choice:
-        Q = self.material.rows.of_weak(evidence.Q)
-        return Choice(model, torch.ones(len(Q)), Q)
+    def choice(self, model: Any, known: Sequence[np.ndarray]) -> Choice:
+        (Q,) = known
+        return Choice(model, torch.ones(len(Q)), torch.from_numpy(Q))
 
     def as_given(self, model: Any) -> Choice:
-        parts, rows = self.problem.parts, self.material.rows
+        parts = self.problem.parts
         given, bare = one_hot(parts.weak.y, self.material.k, torch.float32), ~parts.labelled
         if bare.any():
-            unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
-            given[bare] = torch.from_numpy(model.predict_proba(self.material.X[unlabelled])).float()
+            given[bare] = torch.from_numpy(self.of_unlabelled(model)).float()
         return Choice(model, parts.labelled.to(torch.float64), given)

@@ -56,7 +56,7 @@ class _Road:
         self.witnesses = numbers_of_any([fold.witnesses for fold in self.folds])
         self.weight = task.weight(self.judged)
         self.seed = random.randint(2**31)
-        self.many = len(self.material.y) > MANY
+        self.many = task.sampled or len(self.material.y) > MANY
         self.entries = self._entries()
         self.stages = Stages(0, random, torch.Generator(), self.problem.checkpoint, self.problem.watch)
 
@@ -117,9 +117,9 @@ class _Road:
         elif reason is None and not old.gives_way_to(new):
             reason = f"the new model was not better ({told})"
         sets = (SetMargin.between("held-out rows", old.loss, new.loss), *margins)
-        given = self.task.as_given(members[kept])
+        given, known = self.task.as_given(members[kept]), self.task.of_weak(evidence)
         if reason is None:
-            best = self.task.choice(self._mixture([members[number] for number in mix.members], mix), evidence)
+            best = self.task.choice(self._mixture([members[number] for number in mix.members], mix), known)
             claim = better(new.loss, old.loss, reference.labels, reference.learner_name)
             report = SafenessReport(False, 1, sets, safe(f"{claim}, with {told}"))
         else:
@@ -136,7 +136,7 @@ class _Road:
             comparison(self.entries, scores, new, among),
             leaderboard=leaderboard(self.entries, scores, mix),
             n_iter=len(self.entries),
-            suggestions=self.task.suggestions(evidence),
+            suggestions=self.task.suggestions(known),
         )
 
     def _entries(self) -> list[Entry]:
@@ -237,6 +237,8 @@ def find_evidences(
     def find(name: str) -> Any:
         if (kept := stages.kept(name)) is None:
             found = task.find_evidence(folds[name], np.random.RandomState(seeds[name]))
+            if task.sampled:  # its rule is not kept: a run that goes on finds it again
+                return found
             kept = stages.keep(name, Kept(found.tensors))
         return task.evidence_of(kept.tensors)
 

@@ -1,5 +1,6 @@
 """All rows of a fit in one order, and what a candidate may train on of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,6 +22,7 @@ from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import Arrangement, numbers
 from safegain.search.candidates import CORRECTED
 from safegain.search.folds import Fold
+from safegain.search.learned_rows import LearnedRows
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,13 @@ class Material:
     weight: np.ndarray | None  # (n,) of the user's
     given: Tensor | None  # (n,) labels of trusted rows before they were checked; None: not known
     digests: np.ndarray | None = None  # (n, 2) of the rows; None: not known
+    sample: np.ndarray | None = None  # numbers of the weak rows among all of them; None: these are all
 
     @classmethod
     def of(cls, parts: Parts, learner: Learner) -> "Material":
         """An estimator of the user's gets rows in the order that the user has them in: what it would have had."""
+        learned = LearnedRows.of(parts)
+        parts = learned.parts
         X = join_rows([parts.weak.X, *(part.X for part in parts.trusted)])
         y = torch.cat([parts.weak.y, *(part.y for part in parts.trusted)])
         weights = [part.weight for part in (parts.weak, *parts.trusted)]
@@ -60,7 +65,7 @@ class Material:
             weak = numbers(rows.labelled & rows.weak).numpy()
             labels = y[weak].numpy()
             shown = numeric_rows(X.taken(), learner, weak, labels if parts.classes is None else parts.classes[labels])
-        return cls(X, shown, y, rows, parts.classes, weight, given, D)
+        return cls(X, shown, y, rows, parts.classes, weight, given, D, learned.numbers)
 
     @cached_property
     def alike(self) -> Tensor | None:
@@ -69,6 +74,14 @@ class Material:
             return None
         cluster = clusters(self.digests)
         return None if cluster.max() + 1 == len(cluster) else torch.from_numpy(cluster)
+
+    @cached_property
+    def filled(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Rows without gaps, as those of the evidence."""
+        if self.evidence_rows is self.X:
+            return lambda X: X
+        means = np.nan_to_num(np.nanmean(self.X, axis=0))
+        return lambda X: np.where(np.isnan(X), means, X)
 
     @property
     def k(self) -> int:

@@ -17,7 +17,7 @@ from safegain.learners.reshaped import Reshaped
 from safegain.learners.several import Several
 from safegain.learners.target import Target
 from safegain.learners.training_set import MORE_LIKELY_THAN_NOT
-from safegain.search.arrangement import numbers, numbers_of_any
+from safegain.search.arrangement import numbers_of_any
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
 from safegain.search.mixing import Mix
@@ -60,6 +60,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
             sample.numpy(),
             random,
             None if material.given is None else material.given.numpy(),
+            sampled=self.sampled,
         )
 
     def evidence_of(self, tensors: Tensors) -> NumberEvidence:
@@ -105,29 +106,23 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
     def told(self, new: Score, old: Score) -> str:
         return f"mean squared error {new.loss:.4g} against {old.loss:.4g}"
 
-    def choice(self, model: Any, evidence: NumberEvidence) -> Choice:
+    def choice(self, model: Any, known: Sequence[np.ndarray]) -> Choice:
         """Labels that are more likely bad than good are moved to what is suggested."""
-        good, suggested = self._of_weak(evidence.good, evidence.suggested)
+        good, suggested = map(torch.from_numpy, known[:2])
         y, labelled = self.problem.parts.weak.y, self.problem.parts.labelled
         base = torch.where(labelled, y, suggested)
         return Choice(model, good, torch.where(good < MORE_LIKELY_THAN_NOT, suggested - base, 0.0), base)
 
-    def suggestions(self, evidence: NumberEvidence) -> Suggestions:
+    def suggestions(self, known: Sequence[np.ndarray]) -> Suggestions:
         bare = ~self.problem.parts.labelled.numpy()
-        found = [each.numpy().copy() for each in self._of_weak(1 - evidence.good, *evidence.if_bad)]
-        for each in found:
-            each[bare] = np.nan
-        return Suggestions(*found)
-
-    def _of_weak(self, *found: np.ndarray) -> list[Tensor]:
-        return [self.material.rows.of_weak(torch.from_numpy(each)) for each in found]
+        good, *if_bad = known
+        return Suggestions(*(np.where(bare, np.nan, each) for each in (1 - good, *if_bad)))
 
     def as_given(self, model: Any) -> Choice:
-        parts, rows = self.problem.parts, self.material.rows
+        parts = self.problem.parts
         base, bare = parts.weak.y.clone(), ~parts.labelled
         if bare.any():
-            unlabelled = numbers(rows.weak & ~rows.labelled).numpy()
-            base[bare] = torch.from_numpy(self.outputs(model, self.material.X[unlabelled]))
+            base[bare] = torch.from_numpy(self.of_unlabelled(model))
         return Choice(model, parts.labelled.to(torch.float64), torch.zeros_like(base), base)
 
 

@@ -3,22 +3,42 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from safegain.data.checkpoint import Tensors
+from safegain.data.rows import as_source, by_blocks
 from safegain.learners.target import Target
+from safegain.search.arrangement import numbers
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
+from safegain.search.learned_rows import Rule, read_off
 from safegain.search.material import Material
 from safegain.search.mixing import Mix
 from safegain.search.outcome import Choice, Suggestions
 from safegain.search.problem import Problem
 
-Evidence = TypeVar("Evidence")  # what is known of every row's label, with `tensors` to keep it
+Evidence = TypeVar("Evidence", bound="Known")
 Jury = TypeVar("Jury")  # rows that judge
+
+
+class Known(Protocol):
+    """What is known of every row's label."""
+
+    @property
+    def tensors(self) -> Tensors:
+        """To keep it."""
+
+    @property
+    def by_row(self) -> tuple[np.ndarray, ...]:
+        """What the rows' user is told."""
+
+    @property
+    def rule(self) -> Rule | None:
+        """The same of rows that had no part in it; None: there are none."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +62,28 @@ class Task(ABC, Generic[Evidence, Jury]):
 
     @abstractmethod
     def find_evidence(self, fold: Fold, random: np.random.RandomState) -> Evidence: ...
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the weak rows are more than can be learned from."""
+        return self.material.sample is not None
+
+    def of_weak(self, evidence: Evidence) -> list[np.ndarray]:
+        """What is known of the user's weak rows: `by_row` of the evidence."""
+        rows, filled, rule = self.material.rows, self.material.filled, evidence.rule
+        own = [rows.of_weak(torch.from_numpy(each)).numpy() for each in evidence.by_row]
+        if self.material.sample is None:
+            return own
+        assert rule is not None
+        return read_off(lambda X, y: rule(filled(X), y), self.problem.parts.weak, self.material.sample, own)
+
+    def of_unlabelled(self, model: Any) -> np.ndarray:
+        """What the model says of weak rows without a label, in their order."""
+        parts, rows = self.problem.parts, self.material.rows
+        if self.material.sample is None:
+            return self.outputs(model, self.material.X[numbers(rows.weak & ~rows.labelled).numpy()])
+        bare = as_source(parts.weak.X).part(~parts.labelled.numpy())
+        return by_blocks(lambda X: self.outputs(model, X), bare)
 
     @abstractmethod
     def evidence_of(self, tensors: Tensors) -> Evidence:
@@ -87,10 +129,10 @@ class Task(ABC, Generic[Evidence, Jury]):
         """What was compared, in numbers."""
 
     @abstractmethod
-    def choice(self, model: Any, evidence: Evidence) -> Choice:
-        """A model on corrected labels."""
+    def choice(self, model: Any, known: Sequence[np.ndarray]) -> Choice:
+        """A model on corrected labels; `known` is what `of_weak` says of the weak rows."""
 
-    def suggestions(self, evidence: Evidence) -> Suggestions | None:
+    def suggestions(self, known: Sequence[np.ndarray]) -> Suggestions | None:
         """Of the weak rows, beside what a choice says of them."""
         return None
 
