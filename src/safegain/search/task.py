@@ -70,11 +70,14 @@ class Task(ABC, Generic[Evidence, Jury]):
 
     def of_weak(self, evidence: Evidence) -> list[np.ndarray]:
         """What is known of the user's weak rows: `by_row` of the evidence."""
-        rows, filled, rule = self.material.rows, self.material.filled, evidence.rule
-        own = [rows.of_weak(torch.from_numpy(each)).numpy() for each in evidence.by_row]
+        rule, own = (
+            evidence.rule,
+            [self.material.rows.of_weak(torch.from_numpy(each)).numpy() for each in evidence.by_row],
+        )
         if self.material.sample is None:
             return own
         assert rule is not None
+        filled = self.material.filled
         return read_off(lambda X, y: rule(filled(X), y), self.problem.parts.weak, self.material.sample, own)
 
     def of_unlabelled(self, model: Any) -> np.ndarray:
