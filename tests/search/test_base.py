@@ -84,13 +84,14 @@ def test_auto_takes_every_learner():
     Auto().check_learner(Wrapped(Ridge()), classifies=False, n_processes=1)
 
 
-@pytest.mark.parametrize("search", [Auto(), Structured(), Residuals()])
-def test_rows_that_stay_where_they_are_are_for_the_free_search(search):
+@pytest.mark.parametrize("search", [Structured(), Residuals()])
+def test_rows_that_stay_where_they_are_are_for_free_search_and_the_default(search):
     source, array = ArrayRows(np.ones((4, 2))), np.ones((4, 2))
     with pytest.raises(ValueError, match=f"search: '{search.name}' takes rows in memory; use search='free'"):
         search.check_source(Linear(), source)
     assert search.check_source(Linear(), array) is array
     assert Free().check_source(Linear(), source) is source
+    assert Auto().check_source(Linear(), source) is source
     assert search.storage is None
 
 

@@ -1,7 +1,7 @@
 """Rows that are not in memory, or not in one piece: read in blocks from first to last, or a few by number.
 
-A source never holds more than a block of its rows (ParquetRows: a row group and a block). Blocks of an array are
-views, so that an array in memory costs nothing here and a memory-mapped one is read as it is needed.
+A source never holds more than some blocks of its rows. Blocks of an array are views, so that an array in memory costs
+nothing here and a memory-mapped one is read as it is needed.
 """
 
 import mmap

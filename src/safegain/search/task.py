@@ -70,10 +70,8 @@ class Task(ABC, Generic[Evidence, Jury]):
 
     def of_weak(self, evidence: Evidence) -> list[np.ndarray]:
         """What is known of the user's weak rows: `by_row` of the evidence."""
-        rule, own = (
-            evidence.rule,
-            [self.material.rows.of_weak(torch.from_numpy(each)).numpy() for each in evidence.by_row],
-        )
+        rows, rule = self.material.rows, evidence.rule
+        own = [rows.of_weak(torch.from_numpy(each)).numpy() for each in evidence.by_row]
         if self.material.sample is None:
             return own
         assert rule is not None
