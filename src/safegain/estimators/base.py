@@ -1,5 +1,6 @@
 """What both estimators share: scikit-learn's conventions around one `search.run`."""
 
+import time
 from abc import ABC, abstractmethod
 from contextlib import ExitStack, nullcontext
 from dataclasses import fields
@@ -85,6 +86,7 @@ class PGS(Parameters, Certified, ABC):
         """
         from safegain.data.digest import digests  # an import of safegain has no use for it
 
+        began = time.monotonic()
         with unchanged_on_failure(self):
             self._validate_params()
             ranks = current_ranks()
@@ -114,7 +116,7 @@ class PGS(Parameters, Certified, ABC):
                 # A contest trains once more, so it leaves copies of the rows that judge to that last training.
                 compared = None if search.contests else found
                 masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random, compared)
-                self._learn(learner, rows, found, labels, masks, said, random, kept, ledger)
+                self._learn(learner, rows, found, labels, masks, said, random, kept, ledger, began)
                 if kept is not None:
                     kept.remove()
         return self
@@ -130,6 +132,7 @@ class PGS(Parameters, Certified, ABC):
         random: np.random.RandomState,
         checkpoint: Checkpoint | None,
         earlier: "Ledger | None",
+        began: float,
     ) -> None:
         search, ranks = search_of(self.search), labels.ranks
         labels = labels.standardised_without(masks.set_aside)
@@ -146,7 +149,8 @@ class PGS(Parameters, Certified, ABC):
         with ExitStack() as stack:
             shown = bool(self.verbose) and ranks.rank == 0
             watch = stack.enter_context(ProgressBar()).watch if shown else None
-            outcome = search.run(Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch))
+            asked = Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch, began)
+            outcome = search.run(asked)
         certificate, ledger = None, None
         if self.certificate is not None or earlier is not None:
             ledger = ledger_of_fit(found, masks.set_aside, earlier)

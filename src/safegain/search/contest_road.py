@@ -31,6 +31,7 @@ from safegain.search.candidates import affordable, candidates, that_scale
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.entry import ByFold, Entry, by_kind, for_each
 from safegain.search.folds import FEW, Fold, apart, folds_of, last_fold
+from safegain.search.in_time import in_time
 from safegain.search.judges import contest_judges
 from safegain.search.mixing import Mix
 from safegain.search.outcome import Comparison, Outcome
@@ -70,7 +71,7 @@ class _Road:
         self.stages.total = len(self.folds) + 1 + min(len(self.entries), FINALISTS + REFERENCES_LEFT) + 2
         evidences, last = self._evidences()
         self._screen(evidences[0])
-        self._each(self.entries, lambda entry: self._enter(entry, evidences))
+        self._enter_all(evidences)
         jury = self.task.jury(self.folds, evidences, self.weight)
         evidences.clear()  # of many classes, they are a lot
         found = [entry.P for entry in self.entries]
@@ -90,6 +91,7 @@ class _Road:
         if not self.many:
             folds["last-evidence"] = last_fold(self.material.rows)
         found = find_evidences(self.task, folds, self.stages, self.problem.random, many=self.many)
+        self.task.keep_time(found[0])
         return found[: len(self.folds)], found[0 if self.many else -1]
 
     def _each(self, entries: Sequence[Entry], work: Callable[[Entry], Any]) -> list[Any]:
@@ -98,7 +100,8 @@ class _Road:
 
     def _last(self, numbers: set[int], evidence: Any) -> dict[int, Any]:
         """The models to hand over."""
-        if self.many:
+        again = sum(self.entries[number].seconds for number in numbers)
+        if self.many or again > self.task.clock.left:
             return {number: self.entries[number].models[0] for number in numbers}
         self.stages.begin("last training")
         fold, order, corrected = last_fold(self.material.rows), sorted(numbers), self.task.corrected(evidence)
@@ -176,6 +179,12 @@ class _Road:
         references, new = by_kind(self.entries, order)
         stay = {*new[:FINALISTS], *references[:REFERENCES_LEFT]}
         self.entries = [entry for number, entry in enumerate(self.entries) if number in stay]
+
+    def _enter_all(self, evidences: Sequence[Any]) -> None:
+        if self.task.clock.budget is None:
+            self._each(self.entries, lambda entry: self._enter(entry, evidences))
+        else:
+            self.entries = in_time(self.entries, self.task, self.folds, lambda entry: self._enter(entry, evidences))
 
     def _enter(self, entry: Entry, evidences: Sequence[Any]) -> None:
         self.stages.begin(entry.candidate.name)

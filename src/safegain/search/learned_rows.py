@@ -28,15 +28,17 @@ class LearnedRows:
     numbers: np.ndarray | None = None  # of a sample: its weak rows among all weak rows; None: these are all there are
 
     @classmethod
-    def of(cls, parts: Parts) -> "LearnedRows":
+    def of(cls, parts: Parts, most: int | None = None) -> "LearnedRows":
+        """At most so many weak rows; None: as many as there is memory for."""
         weak = parts.weak
         if isinstance(weak.X, AnyRows) or scipy.sparse.issparse(weak.X):
             return cls(parts)
-        if len(weak) <= most_rows(int(np.prod(weak.X.shape[1:]))):
+        most = min(most_rows(int(np.prod(weak.X.shape[1:]))), most or MOST_ROWS)
+        if len(weak) <= most:
             X = weak.X[:] if isinstance(weak.X, RowSource) else weak.X
             return cls(replace(parts, weak=replace(weak, X=X)))
         keys = row_keys(weak.X, weak.y.numpy())
-        kept = np.flatnonzero(of_least_keys(keys, most_rows(int(np.prod(weak.X.shape[1:])))))
+        kept = np.flatnonzero(of_least_keys(keys, most))
         numbers = kept[np.argsort(keys[kept])]
         held_out = None if parts.held_out is None else _single(parts.held_out)
         return cls(replace(parts, weak=_some(weak, numbers), search=_single(parts.search), held_out=held_out), numbers)

@@ -38,9 +38,9 @@ class Material:
     sample: np.ndarray | None = None  # numbers of the weak rows among all of them; None: these are all
 
     @classmethod
-    def of(cls, parts: Parts, learner: Learner) -> "Material":
+    def of(cls, parts: Parts, learner: Learner, most: int | None = None) -> "Material":
         """An estimator of the user's gets rows in the order that the user has them in: what it would have had."""
-        learned = LearnedRows.of(parts)
+        learned = LearnedRows.of(parts, most)
         parts = learned.parts
         X = join_rows([parts.weak.X, *(part.X for part in parts.trusted)])
         y = torch.cat([parts.weak.y, *(part.y for part in parts.trusted)])

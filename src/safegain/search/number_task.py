@@ -36,7 +36,7 @@ LEAST = 0.02  # of the numbers that may be below zero for the logarithm to be tr
 @dataclass(frozen=True)
 class NumberTask(Task[NumberEvidence, NumberJury]):
     @classmethod
-    def of(cls, problem: Problem, **settings: Any) -> Self:
+    def of(cls, problem: Problem, *, time_budget: float | None = None, **settings: Any) -> Self:
         """Of skewed numbers, some of the families that "auto" stands for compete on another scale too."""
         learner, y = problem.learner, problem.parts.weak.y[problem.parts.labelled].numpy()
         if isinstance(learner, Several) and learner.only_fitting and skewness(y) > SKEWED:
@@ -44,7 +44,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
             able = [each for each in learner.learners if isinstance(each, RESHAPED)]
             more = [Reshaped(each, scale) for each in able]
             problem = replace(problem, learner=replace(learner, learners=[*learner.learners, *more]))
-        return super().of(problem, **settings)
+        return super().of(problem, time_budget=time_budget, **settings)
 
     def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
         return REFERENCES[1:] if self.problem.reference == BEST else (self.problem.reference,)

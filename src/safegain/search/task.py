@@ -1,5 +1,6 @@
 """What is particular to classes, or to numbers, in a contest of models: its road is the same for both."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +14,17 @@ from safegain.data.checkpoint import Tensors
 from safegain.data.rows import as_source, by_blocks
 from safegain.learners.target import Target
 from safegain.search.arrangement import numbers
+from safegain.search.clock import Clock
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
+from safegain.search.hurry import rows_in_time
 from safegain.search.learned_rows import Rule, read_off
 from safegain.search.material import Material
 from safegain.search.mixing import Mix
 from safegain.search.outcome import Choice, Suggestions
 from safegain.search.problem import Problem
 
+TIMED_ROWS = 20_000
 Evidence = TypeVar("Evidence", bound="Known")
 Jury = TypeVar("Jury")  # rows that judge
 
@@ -45,11 +49,15 @@ class Known(Protocol):
 class Task(ABC, Generic[Evidence, Jury]):
     problem: Problem
     material: Material
+    clock: Clock
+    hurried: bool  # has less time than it would take
 
     @classmethod
-    def of(cls, problem: Problem, **settings: Any) -> Self:
+    def of(cls, problem: Problem, *, time_budget: float | None = None, **settings: Any) -> Self:
         problem = replace(problem, learner=problem.learner.seeded(problem.random))
-        return cls(problem, Material.of(problem.parts, problem.learner), **settings)
+        clock = Clock(problem.began, time_budget)
+        most = rows_in_time(problem, clock)
+        return cls(problem, Material.of(problem.parts, problem.learner, most), clock, most is not None, **settings)
 
     @property
     def obstacle(self) -> str | None:
@@ -65,8 +73,8 @@ class Task(ABC, Generic[Evidence, Jury]):
 
     @property
     def sampled(self) -> bool:
-        """Whether the weak rows are more than can be learned from."""
-        return self.material.sample is not None
+        """Whether the weak rows are more than are learned from, or taken for many."""
+        return self.hurried or self.material.sample is not None
 
     def of_weak(self, evidence: Evidence) -> list[np.ndarray]:
         """What is known of the user's weak rows: `by_row` of the evidence."""
@@ -77,6 +85,15 @@ class Task(ABC, Generic[Evidence, Jury]):
         assert rule is not None
         filled = self.material.filled
         return read_off(lambda X, y: rule(filled(X), y), self.problem.parts.weak, self.material.sample, own)
+
+    def keep_time(self, evidence: Evidence) -> None:
+        """For `of_weak`, if there is little time."""
+        if self.clock.budget is not None and self.material.sample is not None:
+            X, n = self.material.X[:TIMED_ROWS], len(self.problem.parts.weak)
+            began = time.monotonic()
+            assert evidence.rule is not None
+            evidence.rule(self.material.filled(X), self.material.y[:TIMED_ROWS].numpy())
+            self.clock.kept += (time.monotonic() - began) * n / len(X)
 
     def of_unlabelled(self, model: Any) -> np.ndarray:
         """What the model says of weak rows without a label, in their order."""
