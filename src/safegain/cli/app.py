@@ -113,6 +113,9 @@ def fit(
     validation_fraction: Annotated[
         float | None, _option("Share of labels taken as trusted where none are (0.2).", _SEARCH)
     ] = None,
+    device: Annotated[
+        str | None, _option("Where networks and kernels are trained: auto, cpu, cuda, mps (auto).", _SEARCH)
+    ] = None,
     checkpoint: Annotated[Path | None, _option("Where a killed fit goes on from (OUT/checkpoint).", _SEARCH)] = None,
     workspace: Annotated[
         Path | None, _option("free: a folder to map weights and labels to, for more rows than memory.", _SEARCH)

@@ -18,7 +18,8 @@ from safegain.tables import Source
 
 KINDS = ("number", "category", "text", "image")
 SETTINGS = (  # options that are arguments of the estimators
-    *("model", "search", "reference", "safeness", "certificate", "validation_fraction", "checkpoint", "workspace"),
+    *("model", "search", "reference", "safeness", "certificate", "validation_fraction"),
+    *("device", "checkpoint", "workspace"),
 )
 
 

@@ -81,4 +81,4 @@ def current_ranks() -> Ranks:
 
 def float64(*numbers: float) -> Tensor:
     """Numbers to be reduced together: one message for all of them."""
-    return torch.tensor(numbers, dtype=torch.float64)
+    return torch.tensor(numbers, dtype=torch.float64, device="cpu")

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safegain.data.checked_labels import checked_labels
 from safegain.data.checkpoint import Checkpoint, opened_checkpoint
+from safegain.data.devices import CPU, device_named, training_on
 from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
 from safegain.data.parts import Masks, drawn_masks, parted
@@ -87,8 +88,8 @@ class PGS(Parameters, Certified, ABC):
         from safegain.data.digest import digests  # an import of safegain has no use for it
 
         began = time.monotonic()
-        with unchanged_on_failure(self):
-            self._validate_params()
+        self._validate_params()
+        with unchanged_on_failure(self), training_on(device_named(self.device)):
             ranks = current_ranks()
             learner, search = self._checked(n_processes=ranks.size)
             random = ranks.gather(check_random_state(self.random_state))[0]
@@ -245,7 +246,8 @@ class PGS(Parameters, Certified, ABC):
     def predict(self, X: Any) -> np.ndarray:
         """What the chosen model says of the rows of X."""
         check_is_fitted(self)
-        return by_blocks(self.model_.predict, rows_of(self, X))
+        with training_on(CPU):
+            return by_blocks(self.model_.predict, rows_of(self, X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "record_")

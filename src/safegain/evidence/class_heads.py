@@ -13,6 +13,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
+from safegain.data.devices import CPU, training_device
 from safegain.data.inputs import Rows, fit_inputs
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
@@ -70,16 +71,16 @@ class KernelHead(Head):
         self.ridge: Ridge = (KernelRidgeInBlocks if many_rows(X.shape[0]) else KernelRidge)(kernel, rows, weight)
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
-        Y = torch.from_numpy(Q)
         weight = self.ridge.weight
+        Y = torch.from_numpy(Q).to(weight.device)
         Y = Y - (weight * Y).sum(dim=0) / weight.sum()
         moment = self.ridge.moment(Y)
         for penalty in PENALTIES:
-            yield self.ridge.leave_one_out(Y, moment, penalty).numpy()
+            yield self.ridge.leave_one_out(Y, moment, penalty).to(CPU).numpy()
 
     def _rows(self, X: Rows) -> Rows:
         """In which distances mean something: scaled as for a network, flat; sparse rows stay as they are."""
-        return X if self._inputs is None else self._inputs.rows(_flat(X)).float()
+        return X if self._inputs is None else self._inputs.rows(_flat(X)).float().to(training_device())
 
 
 class ForestHead(Head):

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 import torch
 
+from safegain.data.devices import CPU, training_device
 from safegain.data.inputs import Rows, fit_inputs
 from safegain.learners.base import Trained
 from safegain.learners.boosting import Boosting
@@ -39,7 +40,9 @@ class KernelNumbers(NumberHead):
 
     def __init__(self, X: Rows, random: np.random.RandomState) -> None:
         sparse = scipy.sparse.issparse(X)
-        self.rows = X if sparse else fit_inputs(X, model="network", scaling="auto").rows(X).float()
+        self.rows, self.device = X, CPU if sparse else training_device()
+        if not sparse:
+            self.rows = fit_inputs(X, model="network", scaling="auto").rows(X).float().to(self.device)
         self.order = random.permutation(X.shape[0])
 
     def predicted(self, y: np.ndarray, weight: np.ndarray, number: int) -> Iterator[np.ndarray]:
@@ -47,13 +50,17 @@ class KernelNumbers(NumberHead):
         n = len(targets)
         landmarks = self.rows[targets[: min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS))]]
         w, centre = torch.from_numpy(weight).float(), float(np.average(y, weights=weight))
-        Y = torch.from_numpy(y - centre).float()[:, None]
+        Y = (
+            torch.from_numpy(y - centre)
+            .float()[:, None]
+            .to(CPU if scipy.sparse.issparse(self.rows) else self.rows.device)
+        )
         for width in WIDTHS:
             kind = KernelRidgeInBlocks if many_rows(len(y)) else KernelRidge
             ridge: Ridge = kind(Kernel.of(landmarks, width), self.rows, w)
             moment = ridge.moment(Y)
             for penalty in PENALTIES:
-                yield ridge.leave_one_out(Y, moment, penalty)[:, 0].double().numpy() + centre
+                yield ridge.leave_one_out(Y, moment, penalty)[:, 0].to(CPU).double().numpy() + centre
 
 
 class ForestNumbers(NumberHead):
