@@ -21,7 +21,9 @@ from safegain.learners.target import Target
 from safegain.search.clock import Clock
 from safegain.search.problem import Problem
 
-PILOT_ROWS, PILOT_SECONDS = 20_000, 0.2  # of a training that tells how fast this machine is
+# Trainings that tell how fast this machine is: rows; and seconds at least, of the budget, and at most. Of a very short
+# one, what comes before the first step would be most.
+PILOT_ROWS, PILOT = 20_000, (0.2, 0.03, 2.0)
 EVIDENCE = 0.25  # of the time that is left
 FIRST_ROWS = 200
 LEAST_ROWS = 2000
@@ -56,8 +58,10 @@ def _pilot(parts: Parts, learners: list[Learner], clock: Clock) -> None:
     y = parts.weak.y.numpy()[some]
     target = Target(y, None) if parts.classes is None else Target.of_codes(y, parts.classes)
     size = (len(some), int(np.prod(X.shape[1:])), parts.n_classes or 1)
+    least, share, most = PILOT
+    seconds = min(max(least, share * (clock.budget or 0.0)), most)
     for learner in {type(each): each for each in learners}.values():
-        short = learner.in_time(PILOT_SECONDS, *size)
+        short = learner.in_time(seconds, *size)
         if short is not learner:
             short.train(
                 X[:FIRST_ROWS], target.taken(np.arange(min(FIRST_ROWS, len(X)))), 0
