@@ -56,7 +56,7 @@ class Task(ABC, Generic[Evidence, Jury]):
     def of(cls, problem: Problem, *, time_budget: float | None = None, **settings: Any) -> Self:
         problem = replace(problem, learner=problem.learner.seeded(problem.random))
         clock = Clock(problem.began, time_budget)
-        most = rows_in_time(problem, clock)
+        most = None if time_budget is None else rows_in_time(problem, clock)
         return cls(problem, Material.of(problem.parts, problem.learner, most), clock, most is not None, **settings)
 
     @property
