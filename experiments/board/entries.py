@@ -4,10 +4,9 @@ from experiments.entry import Entry
 from experiments.methods.usual import FAMILIES, ON
 
 SEEDS = range(10)
-PICKED, JUDGED = (
-    range(5),
-    range(5, 10),
-)  # hindsight picks the best usual model on the first, and is judged on the others
+# Hindsight picks the best usual model on the first, and is judged on the others.
+PICKED, JUDGED = range(5), range(5, 10)
+PAIRED = JUDGED[:3]  # of peers: their tests are over data sets, and more seeds would take the board beyond a night
 USUAL = tuple(
     Entry(f"{name}, {words}", "usual", {"family": family}, on)
     for on, words in ON.items()

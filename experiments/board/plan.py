@@ -16,8 +16,9 @@ from experiments.board.entries import (
     CROSS_VALIDATED,
     JUDGED,
     NETWORKS,
+    OURS,
+    PAIRED,
     PLAIN,
-    RIGHT,
     SEEDS,
     USUAL,
 )
@@ -25,7 +26,7 @@ from experiments.entry import Entry
 from experiments.grid import Results
 from experiments.plan import Run
 
-DEVELOPMENT_SEEDS = range(3)  # of peers: enough to name the strongest
+DEVELOPMENT_SEEDS = range(3)  # of cells with bars of their own
 QUICK_SETS = ("digits", "banana", "ws_youtube")
 
 
@@ -57,36 +58,15 @@ class Part:
 FINAL = Part(
     "Final sets",
     FINAL_CELLS,
-    (
-        (USUAL, SEEDS),
-        ((PLAIN,), SEEDS),
-        (BOUNDS, JUDGED),
-        (CROSS_VALIDATED, JUDGED),
-        (CLEANLAB, JUDGED),
-        (NETWORKS, JUDGED),
-    ),
+    ((USUAL, SEEDS), ((PLAIN, *CROSS_VALIDATED, *BOUNDS), JUDGED), ((*CLEANLAB, *NETWORKS), PAIRED)),
 )
 DEVELOPMENT = Part(
     "Development sets",
     DEVELOPMENT_CELLS,
-    (
-        (USUAL, DEVELOPMENT_SEEDS),
-        (CROSS_VALIDATED, DEVELOPMENT_SEEDS),
-        ((PLAIN,), DEVELOPMENT_SEEDS),
-        ((RIGHT,), DEVELOPMENT_SEEDS[:1]),
-        (CLEANLAB, DEVELOPMENT_SEEDS),
-        (NETWORKS, DEVELOPMENT_SEEDS),
-        (BOUNDS, DEVELOPMENT_SEEDS[:1]),
-    ),
+    (((*USUAL, *CROSS_VALIDATED, *OURS, *CLEANLAB, *NETWORKS, *BOUNDS), SEEDS[:1]),),
 )
-VERY_FEW = Part(
-    "Development sets, 40 trusted rows", VERY_FEW_CELLS, ((USUAL, SEEDS), (CROSS_VALIDATED, SEEDS), ((PLAIN,), SEEDS))
-)
-NAMED = Part(
-    "Two development cells with bars of their own",
-    NAMED_CELLS,
-    (((PLAIN,), DEVELOPMENT_SEEDS),),
-)
+VERY_FEW = Part("Development sets, 40 trusted rows", VERY_FEW_CELLS, (((*USUAL, *CROSS_VALIDATED, PLAIN), SEEDS[:4]),))
+NAMED = Part("Two development cells with bars of their own", NAMED_CELLS, (((PLAIN,), DEVELOPMENT_SEEDS),))
 
 
 def runs(

@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 
 from safegain import ParquetRows, PGSClassifier, PGSRegressor
 from safegain.data.parts import Part, Parts
-from safegain.search import auto, learned_rows
+from safegain.search import learned_rows, material
 from safegain.search.learned_rows import LearnedRows, most_rows, read_off
 from tests.thread_ranks import in_threads
 
@@ -19,9 +19,9 @@ N, MOST, D = 6000, 2500, 4
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch):
-    for module in (learned_rows, auto):
-        monkeypatch.setattr(module, "MOST_ROWS", MOST)
-    monkeypatch.setattr(learned_rows, "LEAST_ROWS", 100)
+    monkeypatch.setattr(learned_rows, "MOST_ROWS", MOST)
+    for module in (learned_rows, material):
+        monkeypatch.setattr(module, "LEAST_ROWS", 100)
     monkeypatch.setattr("safegain.data.rows.MANY_ROWS", 1000)
     monkeypatch.setattr("safegain.search.learned_rows.MANY_ROWS", 1000)
 

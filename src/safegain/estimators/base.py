@@ -61,10 +61,10 @@ class PGS(Parameters, Certified, ABC):
         Parameters
         ----------
         X : array, data frame, tensor or sparse matrix (n, d)
-            For an estimator of yours: whatever it takes. With search="free" also rows that do not fit in memory: a
-            memory-mapped array; ParquetRows, for linear models; a torch Dataset with a length, whose items are rows or
-            tuples that begin with one (a network then needs a Descent with a batch_size as its solver, and takes its
-            learning rate from a sample of the rows).
+            For an estimator of yours: whatever it takes. Also rows that do not fit in memory: a memory-mapped array,
+            ParquetRows, or a torch Dataset with a length, whose items are rows or tuples that begin with one. Of more
+            than a million, search="auto" learns from a sample. search="free" takes ParquetRows for linear models, and a
+            Dataset for a network whose solver is a Descent with a batch_size.
         y : labels (n,)
             A row without a label has NaN or None; among integer classes also -1, unless the classes are -1 and 1.
         trusted : boolean mask over the rows, or row numbers
@@ -110,7 +110,7 @@ class PGS(Parameters, Certified, ABC):
             opened = partial(opened_checkpoint, self.checkpoint, name_run, random, ranks)
             with nullcontext() if self.checkpoint is None else opened() as kept:
                 random = random if kept is None else kept.random_state
-                found, aside = digests(rows), None
+                found, aside = ranks.together(lambda: digests(rows)), None
                 if self.certificate is not None:
                     aside = rows_for_certificate(self.certificate, found, said, ledger)
                 # A contest trains once more, so it leaves copies of the rows that judge to that last training.

@@ -7,7 +7,6 @@ from safegain.data.parts import Masks
 from safegain.data.settings import check, is_number, is_share, setting
 from safegain.learners.base import Learner
 from safegain.search.base import Search
-from safegain.search.learned_rows import MOST_ROWS
 from safegain.search.outcome import Outcome
 from safegain.search.problem import Problem
 
@@ -63,6 +62,8 @@ class Auto(Search):
         return rows
 
     def streams(self, learner: Learner, n: int) -> bool:
+        from safegain.search.learned_rows import MOST_ROWS
+
         return n > MOST_ROWS
 
     def run(self, problem: Problem) -> Outcome:

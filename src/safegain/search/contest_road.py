@@ -111,13 +111,17 @@ class _Road:
 
     def _last(self, numbers: set[int], evidence: Any) -> dict[int, Any]:
         """The models to hand over."""
-        again = sum(self.entries[number].seconds for number in numbers)
-        if self.many or again > self.task.clock.left:
+        if self.many or not self._time_for(numbers):
             return {number: self.entries[number].models[0] for number in numbers}
         self.stages.begin("last training")
         fold, order, corrected = last_fold(self.material.rows), sorted(numbers), self.task.corrected(evidence)
         entries = [self.entries[number] for number in order]
         return dict(zip(order, self._each(entries, lambda entry: self._trained(entry, fold, corrected)), strict=True))
+
+    def _time_for(self, numbers: set[int]) -> bool:
+        """To train these once more."""
+        clock = self.task.clock
+        return clock.budget is None or sum(self.entries[number].seconds for number in numbers) <= clock.left
 
     def _concluded(
         self, kept: int, mix: Mix, margins: list[SetMargin], members: dict[int, Any], evidence: Any

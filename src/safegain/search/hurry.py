@@ -21,7 +21,9 @@ from safegain.learners.target import Target
 from safegain.search.clock import Clock
 from safegain.search.problem import Problem
 
-PILOT_ROWS, PILOT_SECONDS = 20_000, 0.2  # of a training that tells how fast this machine is
+# Trainings that tell how fast this machine is: rows; and seconds at least, of the budget, and at most. Of a very short
+# one, what comes before the first step would be most.
+PILOT_ROWS, PILOT = 20_000, (0.2, 0.03, 2.0)
 EVIDENCE = 0.25  # of the time that is left
 FIRST_ROWS = 200
 LEAST_ROWS = 2000
@@ -32,7 +34,7 @@ ROUNDS, FORESTS, FOLDS = 2, 2, 2  # of evidence: a fold of the contest, and the 
 def rows_in_time(problem: Problem, clock: Clock) -> int | None:
     """Weak rows to learn from in a hurry; None: there is time enough, or nothing that could be made smaller."""
     parts = problem.parts
-    if clock.budget is None or isinstance(parts.weak.X, AnyRows) or scipy.sparse.issparse(parts.weak.X):
+    if isinstance(parts.weak.X, AnyRows) or scipy.sparse.issparse(parts.weak.X):
         return None
     learners = problem.learner.learners if isinstance(problem.learner, Several) else [problem.learner]
     _pilot(parts, [Boosting(), *learners], clock)
@@ -52,16 +54,17 @@ def _pilot(parts: Parts, learners: list[Learner], clock: Clock) -> None:
     """A short training of each kind of learner that can be short."""
     labelled = np.flatnonzero(parts.labelled.numpy())
     some = labelled[np.unique(np.linspace(0, len(labelled) - 1, PILOT_ROWS).astype(int))]
-    X = np.asarray(taken_rows(parts.weak.X, some), dtype=np.float32)
+    X = np.asarray(taken_rows(parts.weak.X, some), dtype=np.float32).reshape(len(some), -1)
     y = parts.weak.y.numpy()[some]
     target = Target(y, None) if parts.classes is None else Target.of_codes(y, parts.classes)
-    size = (len(some), int(np.prod(X.shape[1:])), parts.n_classes or 1)
+    size = (*X.shape, parts.n_classes or 1)
+    least, share, most = PILOT
+    seconds = min(max(least, share * (clock.budget or 0.0)), most)
     for learner in {type(each): each for each in learners}.values():
-        short = learner.in_time(PILOT_SECONDS, *size)
+        short = learner.in_time(seconds, *size)
         if short is not learner:
-            short.train(
-                X[:FIRST_ROWS], target.taken(np.arange(min(FIRST_ROWS, len(X)))), 0
-            )  # what is imported is no training
+            few = np.arange(min(FIRST_ROWS, len(X)))
+            short.train(X[few], target.taken(few), 0)  # what it imports is no training
             began = time.monotonic()
             short.train(X, target, 0)
             clock.learn(short, size, time.monotonic() - began)

@@ -14,6 +14,7 @@ from safegain.data.digest import clusters
 from safegain.data.inputs import Rows, join_rows
 from safegain.data.labels import ClassLabels, one_hot
 from safegain.data.parts import Parts
+from safegain.data.rows import RowSource
 from safegain.evidence.channel import counted_pairs
 from safegain.evidence.numeric_rows import numeric_rows, without_gaps
 from safegain.learners.base import Learner
@@ -22,7 +23,7 @@ from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import Arrangement, numbers
 from safegain.search.candidates import CORRECTED
 from safegain.search.folds import Fold
-from safegain.search.learned_rows import LearnedRows
+from safegain.search.learned_rows import LEAST_ROWS, LearnedRows
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ class Material:
     @classmethod
     def of(cls, parts: Parts, learner: Learner, most: int | None = None) -> "Material":
         """An estimator of the user's gets rows in the order that the user has them in: what it would have had."""
-        learned = LearnedRows.of(parts, most)
+        alone = parts.ranks.size == 1 and not isinstance(parts.weak.X, RowSource)
+        few = alone and most is None and len(parts.weak) <= LEAST_ROWS
+        learned = LearnedRows(parts, slice(None)) if few else LearnedRows.of(parts, most)
         parts = learned.parts
         X = join_rows([parts.weak.X, *(part.X for part in parts.trusted)])
         y = torch.cat([parts.weak.y, *(part.y for part in parts.trusted)])

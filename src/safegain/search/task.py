@@ -56,7 +56,7 @@ class Task(ABC, Generic[Evidence, Jury]):
     def of(cls, problem: Problem, *, time_budget: float | None = None, **settings: Any) -> Self:
         problem = replace(problem, learner=problem.learner.seeded(problem.random))
         clock = Clock(problem.began, time_budget)
-        most = rows_in_time(problem, clock)
+        most = None if time_budget is None else rows_in_time(problem, clock)
         return cls(problem, Material.of(problem.parts, problem.learner, most), clock, most is not None, **settings)
 
     @property
@@ -84,8 +84,8 @@ class Task(ABC, Generic[Evidence, Jury]):
         if self.material.sample is None:
             return own
         assert rule is not None
-        filled = self.material.filled
-        return read_off(lambda X, y: rule(filled(X), y), self.problem.parts.weak, self.material.sample, own)
+        filled, weak, sample = self.material.filled, self.problem.parts.weak, self.material.sample
+        return self.problem.parts.ranks.together(lambda: read_off(lambda X, y: rule(filled(X), y), weak, sample, own))
 
     def keep_time(self, evidence: Evidence) -> None:
         """For `of_weak`, if there is little time."""
@@ -100,7 +100,8 @@ class Task(ABC, Generic[Evidence, Jury]):
         """What the model says of weak rows without a label, in their order."""
         X, bare = self.problem.parts.weak.X, ~self.problem.parts.labelled.numpy()
         if self.sampled or isinstance(X, RowSource | np.memmap):
-            return by_blocks(lambda X: self.outputs(model, X), as_source(X).part(bare))
+            some = as_source(X).part(bare)
+            return self.problem.parts.ranks.together(lambda: by_blocks(lambda X: self.outputs(model, X), some))
         return self.outputs(model, X[np.flatnonzero(bare)])
 
     @abstractmethod

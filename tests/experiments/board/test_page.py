@@ -16,7 +16,7 @@ from tests.experiments.board.boards import BEST, PART, played
 def test_tables_say_what_the_results_are():
     scores = Scores(PART, played().get)
     peers = peers_table(scores, [BEST])
-    assert "15 pairs of cell and seed, in 3 cells of 2 sets" in peers  # cleanlab has five seeds
+    assert "9 pairs of cell and seed, in 3 cells of 2 sets" in peers  # cleanlab has three seeds
     assert "| **Safegain, trusted=** | 1.00 | 88.0" in peers
     assert "| ExtraTrees, leaf 5, raw + trusted ★ | 2.00 | 85.0" in peers
     assert "| 2 : 0 | 0.5000 | 1.0 |" in peers
