@@ -12,7 +12,7 @@ import safegain.estimators.base
 from safegain import Linear, PGSClassifier, PGSRegressor
 from safegain.data.ranks import ALONE
 from safegain.evidence import number_evidence, pooled
-from safegain.search import contest_road, number_task
+from safegain.search import contest_road, learned_rows, material, number_task, task
 from tests.search.samples import digits, made_up
 from tests.thread_ranks import in_threads
 
@@ -109,7 +109,10 @@ def test_of_many_rows_the_halves_of_the_evidence_are_shared(on_ranks, monkeypatc
 
 @pytest.mark.parametrize("classifies", [True, False])
 def test_more_rows_than_are_learned_from(on_ranks, monkeypatch, classifies):
-    monkeypatch.setattr("safegain.search.learned_rows.MOST_ROWS", 300)
+    monkeypatch.setattr(learned_rows, "MOST_ROWS", 300)
+    monkeypatch.setattr(material, "LEAST_ROWS", 100)
+    read_off, asked = task.read_off, []
+    monkeypatch.setattr(task, "read_off", lambda *given: asked.append(len(given[1])) or read_off(*given))
     if classifies:
         X, y, _, trusted = digits(600, 3)
         y = np.where(trusted | (np.arange(len(y)) % 20 > 0), y, -1)
@@ -122,6 +125,8 @@ def test_more_rows_than_are_learned_from(on_ranks, monkeypatch, classifies):
         return kind("linear", random_state=0).fit(X[rows], y[rows], trusted=trusted[rows])
 
     the_same(on_ranks(fit, UNEVEN), fit(slice(None)))
+    assert len(asked) == 4
+    assert sum(sorted(asked)[:3]) == max(asked) > 300
 
 
 def test_rows_of_a_frame_for_an_estimator_of_the_user(on_ranks):

@@ -136,7 +136,8 @@ class _Road:
             reason = f"the new model was not better ({told})"
         reason = self.crew.agreed(reason)
         sets = (SetMargin.between("held-out rows", old.loss, new.loss), *margins)
-        given, known = self.task.as_given(members[kept]), self.task.of_weak(evidence)
+        given = self.crew.together(lambda: self.task.as_given(members[kept]))
+        known = self.task.of_weak(evidence)
         if reason is None:
             best = self.task.choice(self._mixture([members[number] for number in mix.members], mix), known)
             claim = better(new.loss, old.loss, reference.labels, reference.learner_name)
@@ -249,8 +250,8 @@ class _Road:
             reason = self.task.obstacle
         elif n >= FEW:
             reason = f"held_out leaves none of {n} trusted rows to compare models on"
-        model = self._trained(entry, last_fold(self.material.rows), None)
-        given, none = self.task.as_given(model), torch.empty(0, dtype=torch.long)
+        (model,) = self._each([entry], lambda entry: self._trained(entry, last_fold(self.material.rows), None))
+        given, none = self.crew.together(lambda: self.task.as_given(model)), torch.empty(0, dtype=torch.long)
         report = SafenessReport(True, None, (), fell_back(reason, labels, learner=entry.candidate.learner_name))
         return Outcome(given, given, labels, {labels: model}, report, Comparison(none, {}, {}))
 

@@ -100,8 +100,7 @@ class Task(ABC, Generic[Evidence, Jury]):
         """What the model says of weak rows without a label, in their order."""
         X, bare = self.problem.parts.weak.X, ~self.problem.parts.labelled.numpy()
         if self.sampled or isinstance(X, RowSource | np.memmap):
-            some = as_source(X).part(bare)
-            return self.problem.parts.ranks.together(lambda: by_blocks(lambda X: self.outputs(model, X), some))
+            return by_blocks(lambda X: self.outputs(model, X), as_source(X).part(bare))
         return self.outputs(model, X[np.flatnonzero(bare)])
 
     @abstractmethod
