@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export SAFEGAIN_DATA ?= ../shared/data
 
-.PHONY: demo test killed proofs quickstart check bench mnist reproduce board numbers clean
+.PHONY: demo test killed proofs engines hosts quickstart check bench mnist reproduce board numbers clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -29,6 +29,15 @@ proofs: .venv/installed
 # The README's quick start, line by line, in an empty folder and an environment of its own.
 quickstart:
 	.ci/quickstart
+
+# The examples for Ray Train, Spark (which takes a Java runtime) and torchrun, in the environment of the tests.
+engines: .venv/installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,ray,spark]'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -v tests/test_engines.py
+
+# Two hosts, which are network namespaces: five cut cables and five killed hosts, at random moments of a fit.
+hosts: .venv/installed
+	SAFEGAIN_MOMENTS=5 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -s -v tests/test_two_hosts.py
 
 check: .venv/installed
 	$(BIN)/ruff check .

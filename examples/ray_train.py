@@ -1,12 +1,12 @@
-"""PGS on the workers of a Ray cluster: `pip install 'safegain[ray]'`, then `python examples/ray_train.py`.
+"""The default on the workers of a Ray cluster: `pip install 'safegain[ray]'`, `python examples/ray_train.py rows run`.
 
 Ray Train's TorchTrainer starts the workers and initialises torch's process group, and that is all a fit needs. Each
-worker brings its own rows; here every one reads its share of the digits.
+worker reads its own share of a folder of Parquet files that all of them see; examples/noisy_digits.py makes one.
 """
 
 import os
 import sys
-import tempfile
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("RAY_TRAIN_V2_ENABLED", "1")
@@ -17,45 +17,32 @@ from ray import train
 from ray.train.torch import TorchConfig, TorchTrainer
 
 
-def fit_here(config: dict[str, Any]) -> dict[str, Any]:
+def fit_here(config: dict[str, Any]) -> str:
     """What each worker does; Ray hands back what the first one returns."""
-    import numpy as np
-    from sklearn.datasets import load_digits
+    from safegain import ParquetRows, PGSClassifier, save
 
-    from safegain import Free, Linear, Newton, PGSClassifier
+    table, run, context = config["table"], config["run"], train.get_context()
+    names = ParquetRows.names(table, but=("label", "trusted"))
+    rows = ParquetRows(table, columns=names).share(context.get_world_rank(), context.get_world_size())
+    model = PGSClassifier(["linear", "kernel"], checkpoint=f"{run}-checkpoint", random_state=0)
+    model.fit(rows, rows.column("label"), trusted=rows.column("trusted"))
+    save(model, run, rows)
+    return model.safeness_.status
 
-    X, y = load_digits(return_X_y=True)
-    random = np.random.default_rng(0)
-    trusted = random.random(len(y)) < 0.2
-    noisy = np.where(~trusted & (random.random(len(y)) < 0.4), (y + 1) % 10, y)
-    context = train.get_context()
-    mine = slice(
-        len(y) * context.get_world_rank() // context.get_world_size(),
-        len(y) * (context.get_world_rank() + 1) // context.get_world_size(),
+
+def main(table: str, run: str, n_workers: int = 2) -> str:
+    where = {"table": str(Path(table).absolute()), "run": str(Path(run).absolute())}
+    trainer = TorchTrainer(
+        fit_here,
+        train_loop_config=where,
+        torch_config=TorchConfig(backend="gloo", timeout_s=50),
+        scaling_config=train.ScalingConfig(num_workers=n_workers),
+        run_config=train.RunConfig(storage_path=f"{where['run']}-ray", name="safegain"),
     )
-    model = PGSClassifier(
-        Linear(solver=Newton(tol=1e-12)),  # so that any number of workers ends with the same weights
-        search=Free(n_outer=5),
-        reference="raw",
-        checkpoint=config["checkpoint"],
-        random_state=0,
-    ).fit(X[mine], noisy[mine], trusted=trusted[mine])
-    return {"rows": len(y[mine]), "accuracy": model.score(X, y), "weights": model.sample_weight_}
-
-
-def main(n_workers: int = 2) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = TorchTrainer(
-            fit_here,
-            train_loop_config={"checkpoint": f"{folder}/checkpoint"},  # on several machines: a shared folder
-            torch_config=TorchConfig(backend="gloo", timeout_s=60),
-            scaling_config=train.ScalingConfig(num_workers=n_workers),
-            run_config=train.RunConfig(storage_path=folder, name="safegain"),
-        )
-        return trainer.fit().return_value
+    return trainer.fit().return_value
 
 
 if __name__ == "__main__":
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    print(main(*map(int, sys.argv[1:])))
+    print(main(*sys.argv[1:]))
     ray.shutdown()

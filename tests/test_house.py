@@ -67,11 +67,11 @@ def test_the_root_holds_three_files():
 
 def test_an_import_loads_few_modules(walk):
     assert "safegain.estimators.classifier" in walk[0]
-    assert len(walk[0]) <= 60
+    assert len(walk[0]) <= 61
 
 
 def test_a_default_fit_passes_few_files_and_contributing_lists_them(walk):
-    assert len(walk[1]) <= 65
+    assert len(walk[1]) <= 66
     assert f"passes {len(walk[1])} files" in (ROOT / "CONTRIBUTING.md").read_text()
     road = [file for file in walk[1] if file.split("/")[0] in ("estimators", "search", "evidence")]
     section = (ROOT / "CONTRIBUTING.md").read_text().partition("## The way of a default fit")[2].partition("\n## ")[0]

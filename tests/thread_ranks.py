@@ -1,5 +1,6 @@
 """Ranks that are threads of one process: what they say to each other goes over a table."""
 
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,11 +17,17 @@ class Threads(Ranks):
     meet: threading.Barrier = field(default_factory=lambda: threading.Barrier(1))
 
     def gather(self, thing):
-        self.table[self.rank] = thing
-        self.meet.wait(timeout=60)
-        everyone = [self.table[rank] for rank in range(self.size)]
-        self.meet.wait(timeout=60)
+        self.table[self.rank] = pickle.dumps(thing)
+        self.meet.wait(timeout=30)
+        everyone = [pickle.loads(self.table[rank]) for rank in range(self.size)]
+        self.meet.wait(timeout=30)
         return everyone
+
+    def agreed(self, thing, rank=0):
+        return self.gather(thing)[rank]
+
+    def fill(self, room, rank):
+        room.copy_(self.gather(room.clone())[rank])
 
     def _reduce(self, part, how):
         everyone = torch.stack(self.gather(part.clone()))
@@ -39,4 +46,6 @@ def in_threads(size, work):
             raise
 
     with ThreadPoolExecutor(size) as pool:
-        return list(pool.map(run, range(size)))
+        begun = [pool.submit(run, rank) for rank in range(size)]
+    broken = [each for each in begun if isinstance(each.exception(), threading.BrokenBarrierError)]
+    return [each.result() for each in sorted(begun, key=broken.__contains__)]  # its own error before that of others

@@ -263,10 +263,10 @@ def test_a_manifest_that_does_not_say_what_it_said_is_named(tmp_path, monkeypatc
 def test_two_runs_do_not_share_a_folder(tmp_path, monkeypatch):
     plain = safegain.search.class_task.find_evidence
 
-    def meanwhile(*arguments):
+    def meanwhile(*arguments, **settings):
         with pytest.raises(CheckpointError, match="another run is using"):
             fit("ridge", tmp_path)
-        return plain(*arguments)
+        return plain(*arguments, **settings)
 
     monkeypatch.setattr(safegain.search.class_task, "find_evidence", meanwhile)
     assert_same(fit("softmax", tmp_path), left_alone("softmax")[0])

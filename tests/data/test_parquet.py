@@ -46,15 +46,15 @@ def test_parquet_gives_what_the_array_gives(problem, table):
     with pytest.raises(ValueError, match="feature names"):
         b.predict(ParquetRows(table, columns=NAMES[::-1]))
     with pytest.raises(ValueError, match=r"search='free', which streams"):
-        PGSRegressor().fit(rows, y, trusted=trusted)
+        PGSRegressor("linear", search="residuals").fit(rows, y, trusted=trusted)
     with pytest.raises(ValueError, match="X: ParquetRows are streamed"):
         PGSRegressor(Network(solver=Descent(batch_size=10)), search="free").fit(rows, y, trusted=trusted)
 
 
 def test_row_groups_are_decoded_once_per_pass(table, monkeypatch):
     rows, decoded = ParquetRows(table, columns=NAMES), []
-    decode = ParquetRows._rows_of
-    monkeypatch.setattr(ParquetRows, "_rows_of", lambda *args: decoded.append(args[1].number) or decode(*args))
+    decode = ParquetRows._parts_of
+    monkeypatch.setattr(ParquetRows, "_parts_of", lambda *args: decoded.append(args[1].number) or decode(*args))
     assert sum(len(block) for block in rows.blocks(1_000)) == N
     assert decoded == [0, 1, 2, 3, 0, 1, 2]
     decoded.clear()

@@ -103,7 +103,7 @@ def relative(a, b):
 
 
 @pytest.mark.parametrize(
-    ("size", "cases"), [(2, [case for case in CASES if case not in ("auto", "few")]), (3, ["batches", "ridge"])]
+    ("size", "cases"), [(2, [case for case in CASES if case != "few"]), (3, ["batches", "ridge", "default classes"])]
 )
 def test_the_result_does_not_depend_on_the_number_of_ranks(tmp_path, size, cases):
     assert finish(start(tmp_path, size, *cases)) == [0] * size, errors(tmp_path)
@@ -112,7 +112,7 @@ def test_the_result_does_not_depend_on_the_number_of_ranks(tmp_path, size, cases
         for key in ("w", "Q", "theta", "reference", "compared"):
             assert relative(found[key], alone[key]) <= 1e-6, (case, key)
         assert (found["masks"] == alone["masks"]).all(), case
-        if case != "ridge" and case != "references":  # numbers, equal up to rounding
+        if case not in ("ridge", "references", "default numbers"):  # numbers, equal up to rounding
             assert (found["corrected"] == alone["corrected"]).all(), case
         assert found["status"][0].split("margin")[0] == alone["status"][0].split("margin")[0], case
 
@@ -135,10 +135,17 @@ def test_a_rank_that_dies_ends_the_run_and_its_checkpoint_goes_on(tmp_path):
     assert relative(alone["Q"], whole["Q"]) <= 1e-6
 
 
-def test_what_several_processes_cannot_do_is_said(tmp_path):
-    assert finish(start(tmp_path, 2, "auto")) == [1, 1]
-    for rank in range(2):
-        assert "search: 'auto' keeps all rows in one process" in (tmp_path / f"auto.{rank}.error").read_text()
+def test_a_default_fit_that_lost_a_rank_goes_on_from_its_evidence(tmp_path):
+    assert finish(start(tmp_path, 2, "dies:default classes")) == [1, 9], errors(tmp_path)
+    message = (tmp_path / "default classes.0.error").read_text()
+    assert message.startswith("RankLost: rank 0 of 2: another process")
+    kept = {path.name for path in (tmp_path / "checkpoint").glob("stage*")}
+    assert kept == {f"stage-{name}.safetensors" for name in ("evidence-0", "evidence-1", "evidence-2", "last-evidence")}
+    (tmp_path / "rendezvous").unlink(missing_ok=True)
+    assert finish(start(tmp_path, 2, "resumes:default classes")) == [0, 0], errors(tmp_path)
+    found, alone = joined(tmp_path, "default classes", 2), fit("default classes", 0, 1)
+    for key in ("w", "Q", "theta"):
+        np.testing.assert_array_equal(found[key], alone[key])
 
 
 def diabetes_fit(folder, **settings):
@@ -294,3 +301,27 @@ def test_categories_may_be_on_another_rank():
     y = pd.Series(["a", "b", "a", "c"], dtype="category")
     parts = in_threads(2, lambda r: classification_labels(y[:2] if r.rank == 0 else y[2:], r))
     assert [part.classes.tolist() for part in parts] == [["a", "b", "c"]] * 2
+
+
+def test_work_is_dealt_and_what_fails_fails_everywhere():
+    done = []
+
+    def work(some):
+        done.append(len(some))
+        return [each * each for each in some]
+
+    assert in_threads(2, lambda r: r.shared_out(work, [1, 2, 3], cost=float)) == [[1, 4, 9]] * 2
+    assert sorted(done) == [1, 2]  # the dearest, and the other two
+    assert ALONE.shared_out(work, [1, 2]) == [1, 4]
+
+    def failing(ranks):
+        with pytest.raises(OSError, match="disk") as caught:
+            ranks.together(lambda: _fails(ranks.rank))
+        return str(caught.value)
+
+    assert in_threads(2, failing) == ["rank 1 of 2: disk", "disk"]
+
+
+def _fails(rank):
+    if rank:
+        raise OSError("disk")

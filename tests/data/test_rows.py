@@ -212,7 +212,7 @@ def test_dataset_says_what_it_needs(problem):
 
     refused("batch_size: must be given")
     refused("batch_size: must be given", Network(solver="adam"))
-    refused("search: 'auto' takes rows in memory", search="auto")
+    refused("search: 'residuals' takes rows in memory", search="residuals")
     refused("solver, engine: a network", batches, Free(engine="cg"))
     refused("solver, engine: a network", Network(solver="newton"))
     refused("has no length", rows=Endless())

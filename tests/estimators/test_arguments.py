@@ -263,7 +263,7 @@ def test_every_argument_of_the_estimator_changes_what_is_learned(name):
     assert learned_by_default(trusted=trusted) != other
 
 
-def test_checkpoint_and_verbose_are_seen_elsewhere(tmp_path, capsys):
+def test_checkpoint_verbose_and_device_are_seen_elsewhere(tmp_path, capsys):
     X, y, trusted = iris()
     seen = []
 
@@ -274,7 +274,9 @@ def test_checkpoint_and_verbose_are_seen_elsewhere(tmp_path, capsys):
     PGSClassifier("linear", **settings).fit(X, y, trusted=trusted)
     assert any("checkpoint.json" in names for names in seen)
     assert "searching" in capsys.readouterr().err
-    assert {*ARGUMENTS, "checkpoint", "verbose"} == signature(PGSClassifier.__init__).parameters.keys() - {"self"}
+    assert {*ARGUMENTS, "checkpoint", "device", "verbose"} == signature(PGSClassifier.__init__).parameters.keys() - {
+        "self"
+    }
     assert len(signature(PGSClassifier.__init__).parameters) - 1 <= 12  # two more are kept for what is to come
 
 

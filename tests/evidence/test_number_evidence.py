@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from safegain.evidence.number_evidence import NumberEvidence, _cut, find_number_evidence
+from safegain.evidence.number_heads import head_of_many
 
 N, N_TRUSTED = 700, 100
 
@@ -79,7 +80,9 @@ def test_labels_that_are_far_out_are_cut_off_before_anything_is_learned():
 def test_many_rows_are_read_by_boosting(made, monkeypatch):
     X, y, right, trusted, bad = made
     monkeypatch.setattr("safegain.evidence.number_evidence.MANY", 500)
-    found = find_number_evidence(X, y, np.ones(N, bool), trusted, trusted, np.random.RandomState(0))
+    random = np.random.RandomState(0)
+    head = head_of_many(X, random)
+    found = find_number_evidence(X, y, np.ones(N, bool), trusted, trusted, random, head=head)
     assert (found.good < 0.5)[bad].mean() > 0.9
     assert (found.good < 0.5)[~bad].mean() < 0.03
     assert np.corrcoef(found.predicted, right)[0, 1] > 0.8

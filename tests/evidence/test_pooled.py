@@ -37,7 +37,7 @@ def found_in(X, known, targets, calibrating, seed=0):
 def seen(monkeypatch):
     """The rounds, as they come."""
     seen, plain = [], pooled._rounds
-    monkeypatch.setattr(pooled, "_rounds", lambda *args: (seen.append(each) or each for each in plain(*args)))
+    monkeypatch.setattr(pooled, "_rounds", lambda *args: (seen.append(each[0]) or each for each in plain(*args)))
     return seen
 
 
@@ -119,7 +119,7 @@ def test_evidence_of_many_rows_is_boosting(monkeypatch, made_heads, seen, kind):
     monkeypatch.setattr(pooled, "MANY", 1000)
     found = found_in(kinds(X)[kind], known, targets, calibrating)
     assert [each for each, _ in made_heads] == [BoostingHead]
-    assert seen == [found]
+    assert [each.Q is found.Q for each in seen] == [True]
     weak = (known.labelled & ~known.trusted).numpy()
     assert (found.Q[weak].argmax(dim=1).numpy() == true[weak]).mean() > 0.9
     assert (found.log_p.argmax(dim=1).numpy() == true).mean() > 0.9

@@ -1,5 +1,7 @@
 import time
 
+import pandas as pd
+
 from safegain import Boosting, Forest
 from safegain.jobs.request import Request
 from safegain.jobs.settings import make_estimator
@@ -32,8 +34,9 @@ def test_several_models_are_asked_for_again(tables, tmp_path):
     assert make_estimator("classes", Request.read(tmp_path).settings).model == [Forest(), Boosting(max_iter=300)]
 
 
-def test_a_fit_of_several_processes_is_not_gone_on_with_by_one(tables, tmp_path):
+def test_a_fit_of_several_processes_that_stream_is_not_gone_on_with_by_one(tables, tmp_path):
     (tmp_path / "run").mkdir()
-    source = Source(str(tables / "digits.csv"), "digit", "right")
-    Request(source, {}, 0, "auto", 2, ["fit"]).write(tmp_path / "run")
+    pd.read_csv(tables / "digits.csv").to_parquet(tmp_path / "digits.parquet")
+    source = Source(str(tmp_path / "digits.parquet"), "digit", "right")
+    Request(source, {"model": "linear", "search": "free"}, 0, "auto", 2, ["fit"]).write(tmp_path / "run")
     assert "was begun by 2 processes" in refused("resume", tmp_path / "run")

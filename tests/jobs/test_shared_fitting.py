@@ -1,4 +1,5 @@
 import socket
+import time
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from safegain.runs import open_run
 from safegain.tables import Source, read_problem
 from tests.command import done, here
 from tests.jobs.kills import begun
+from tests.quick import quick_evidence
 from tests.ranks_worker import digits
 from tests.thread_ranks import in_threads
 
@@ -52,11 +54,10 @@ def marked_table(random):
     )
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_shares_are_what_one_process_reads(tmp_path, suffix, monkeypatch):
+def test_shares_are_what_one_process_reads(tmp_path, monkeypatch):
     frame = marked_table(np.random.default_rng(0))
-    path = tmp_path / f"t.{suffix}"
-    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path, row_group_size=50)
+    path = tmp_path / "t.parquet"
+    frame.to_parquet(path, row_group_size=50)
     source = Source(str(path), "label", "marks", id="name", group="site", drop=("c",))
     problem = read_problem(source)
     monkeypatch.setattr("safegain.tables.shares.CELLS", 0)
@@ -76,15 +77,7 @@ def test_two_processes_know_marks_of_yes_and_no(tmp_path):
     marked_table(np.random.default_rng(0)).to_csv(tmp_path / "t.csv", index=False)
     options = ["--label", "label", "--trusted", "marks", "--id", "name", "--group", "site", "--model", "linear"]
     search = ["--search", "free, n_outer=1", "--reference", "raw", "--out", tmp_path / "run"]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    # Without a launcher, whose processes would import everything again: the test above has one.
-    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
-    both = [begun(["fit", tmp_path / "t.csv", *options, *search], RANK=str(rank), **group) for rank in range(2)]
-    for process in both:
-        process.join(240)
-    assert [process.exitcode for process in both] == [0, 0]
+    assert ended(pair("fit", tmp_path / "t.csv", *options, *search)) == [0, 0]
     run = open_run(tmp_path / "run")
     assert run.facts.rows.trusted == 36
     assert run.facts.rows.unlabelled == 12
@@ -106,21 +99,102 @@ def test_two_processes_know_marks_of_yes_and_no(tmp_path):
     ],
 )
 def test_what_processes_cannot_share_is_said(tmp_path, asked, words):
-    for suffix in ("csv", "parquet"):
-        path = tmp_path / f"t.{suffix}"
-        frame = marked_table(np.random.default_rng(0))
-        frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
-        source = Source(**{"train": str(path), "label": "label", "trusted": "marks", **asked})
-        with pytest.raises(ValueError, match=words):
-            read_together(source, ALONE)
+    path = tmp_path / "t.parquet"
+    marked_table(np.random.default_rng(0)).to_parquet(path)
+    source = Source(**{"train": str(path), "label": "label", "trusted": "marks", **asked})
+    with pytest.raises(ValueError, match=words):
+        read_together(source, ALONE)
 
 
 def test_processes_agree_that_a_table_is_wrong(tmp_path):
-    pd.DataFrame({"x": range(9), "y": range(9), "ok": [0, 1, 0, 1, 0, 1, 0, 1, 7]}).to_csv(tmp_path / "t.csv")
+    table = pd.DataFrame({"x": range(9), "y": range(9), "ok": [0, 1, 0, 1, 0, 1, 0, 1, 7]})
+    table.to_parquet(tmp_path / "t.parquet")
 
     def said(ranks):
         with pytest.raises(ValueError, match="'7' is neither yes nor no") as caught:
-            read_together(Source(str(tmp_path / "t.csv"), "y", "ok"), ranks)
+            read_together(Source(str(tmp_path / "t.parquet"), "y", "ok"), ranks)
         return str(caught.value)
 
     assert len(set(in_threads(2, said))) == 1
+
+
+def pair(*words):
+    """Two processes of one command. Not by a launcher, whose processes would import everything again: a test above has
+    one.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
+    return [begun(list(words), RANK=str(rank), **group) for rank in range(2)]
+
+
+def ended(processes):
+    for process in processes:
+        process.join(240)
+    return [process.exitcode for process in processes]
+
+
+def mixed_table(folder):
+    """Numbers, a category and a text, half of which go with the class; a file of trusted rows, and new rows."""
+    random, n = np.random.default_rng(0), 300
+    y = random.integers(2, size=n)
+    wrong = random.random(n) < 0.3
+    frame = pd.DataFrame(random.normal(size=(n, 2)) + y[:, None], columns=["a", "b"])
+    frame["colour"] = np.where(random.random(n) < 0.7, np.array(["red", "blue"])[y], "green")
+    frame["said"] = np.where(y == 1, "a good long day", "no news at all")
+    frame["a"] = frame["a"].where(random.random(n) > 0.05)
+    frame = frame.assign(kind=np.where(wrong, 1 - y, y), id=[f"r{i}" for i in range(n)])
+    frame[:220].to_csv(folder / "t.csv", index=False)
+    frame[150:220].assign(kind=y[150:220]).to_csv(folder / "trusted.csv", index=False)
+    frame[220:].drop(columns="kind").to_csv(folder / "new.csv", index=False)
+    return [folder / "t.csv", "--label", "kind", "--trusted", folder / "trusted.csv", "--id", "id", "--text", "said"]
+
+
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory):
+    """Of one process and of two."""
+    folder = tmp_path_factory.mktemp("mixed")
+    options = [*mixed_table(folder), "--model", "linear", "--model", "kernel", "--certificate", "0.3"]
+    with quick_evidence():
+        here("fit", *options, "--out", folder / "1")
+    assert ended(pair("fit", *options, "--out", folder / "2")) == [0, 0]
+    return folder, options
+
+
+def test_the_default_in_two_processes_leaves_the_run_of_one(two_runs):
+    folder, _ = two_runs
+    alone, shared = (open_run(folder / name) for name in ("1", "2"))
+    assert len(list((folder / "2").glob("labels-*-of-2.parquet"))) == 2
+    pd.testing.assert_frame_equal(shared.labels, alone.labels, rtol=1e-6, atol=1e-9)
+    assert shared.examples.equals(alone.examples)
+    assert (
+        shared.facts.columns
+        == alone.facts.columns
+        == {"a": "number", "b": "number", "colour": "category", "said": "text"}
+    )
+    assert shared.facts.certificate.sentence == alone.facts.certificate.sentence
+    assert (folder / "2" / "report.html").exists()
+
+
+@pytest.mark.parametrize("words", [["predict", "new.csv", "--id", "id"], ["labels"], ["report"]])
+def test_a_run_of_two_processes_is_used_like_any_other(two_runs, words):
+    folder, _ = two_runs
+    command, *more = (folder / word if word == "new.csv" else word for word in words)
+    first, second = (here(command, folder / name, *more) for name in ("1", "2"))
+    assert first.replace(str(folder / "1"), "") == second.replace(str(folder / "2"), "")
+
+
+def test_two_processes_of_which_one_is_killed_are_gone_on_with_by_one(two_runs, tmp_path):
+    folder, options = two_runs
+    both = pair("fit", *options, "--out", tmp_path / "run")
+    while not list(tmp_path.glob("run/checkpoint/stage-*")) and both[1].is_alive():
+        time.sleep(0.01)
+    assert both[1].is_alive()
+    both[1].kill()
+    assert ended(both) == [2, -9]
+    assert not (tmp_path / "run" / "run.json").exists()
+    with quick_evidence():
+        here("resume", tmp_path / "run")
+    found, whole = (open_run(path).labels for path in (tmp_path / "run", folder / "2"))
+    pd.testing.assert_frame_equal(found, whole, rtol=1e-6, atol=1e-9)

@@ -38,8 +38,8 @@ def classifier(**settings):
 def misled(find):
     """Evidence that takes every class for the next one."""
 
-    def found(*arguments):
-        evidence = find(*arguments)
+    def found(*arguments, **settings):
+        evidence = find(*arguments, **settings)
         return replace(evidence, log_p=evidence.log_p.roll(1, 1), Q=evidence.Q.roll(1, 1))
 
     return found

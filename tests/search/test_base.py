@@ -71,11 +71,12 @@ def test_the_curve_of_residuals_is_for_numbers():
             Residuals(held_out=wrong)
 
 
-@pytest.mark.parametrize(("search", "classifies"), [(Auto(), True), (Structured(), True), (Residuals(), False)])
+@pytest.mark.parametrize(("search", "classifies"), [(Structured(), True), (Residuals(), False)])
 def test_all_rows_in_one_process(search, classifies):
     with pytest.raises(ValueError, match=rf"search: '{search.name}' keeps all rows in one process.* one of 2 of a"):
         search.check_learner(Linear(), classifies=classifies, n_processes=2)
-    Free().check_learner(Linear(), classifies=True, n_processes=2)
+    for other in (Auto(), Free()):
+        other.check_learner(Linear(), classifies=True, n_processes=2)
 
 
 def test_auto_takes_every_learner():
@@ -84,13 +85,14 @@ def test_auto_takes_every_learner():
     Auto().check_learner(Wrapped(Ridge()), classifies=False, n_processes=1)
 
 
-@pytest.mark.parametrize("search", [Auto(), Structured(), Residuals()])
-def test_rows_that_stay_where_they_are_are_for_the_free_search(search):
+@pytest.mark.parametrize("search", [Structured(), Residuals()])
+def test_rows_that_stay_where_they_are_are_for_free_search_and_the_default(search):
     source, array = ArrayRows(np.ones((4, 2))), np.ones((4, 2))
     with pytest.raises(ValueError, match=f"search: '{search.name}' takes rows in memory; use search='free'"):
         search.check_source(Linear(), source)
     assert search.check_source(Linear(), array) is array
     assert Free().check_source(Linear(), source) is source
+    assert Auto().check_source(Linear(), source) is source
     assert search.storage is None
 
 

@@ -61,7 +61,7 @@ def test_trusted_rows_of_one_class_are_no_rival_alone(task):
 
 def test_a_choice_has_the_weak_rows_distributions(task):
     Q = torch.softmax(torch.arange(360.0).reshape(120, 3) / 100, dim=1)
-    choice = task.choice("model", _evidence(task, Q))
+    choice = task.choice("model", task.of_weak(_evidence(task, Q)))
     assert choice.model == "model"
     torch.testing.assert_close(choice.moved, Q[task.material.rows.weak])
     assert choice.weight.unique().tolist() == [1]

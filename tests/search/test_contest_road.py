@@ -138,7 +138,7 @@ def test_what_the_evidence_may_look_at(monkeypatch, n):
     """Labels of all rows that may train; trusted ones of a random sample calibrate it too."""
     asked = []
 
-    def watched(X, known, targets, calibrating, random, graphs, find=class_task.find_evidence):
+    def watched(X, known, targets, calibrating, random, graphs, *, sampled, crew, find=class_task.find_evidence):
         assert graphs is None  # few rows have no label
         asked.append((known, targets, calibrating))
         return find(X, known, targets, calibrating, random)
@@ -288,7 +288,7 @@ def test_a_run_that_goes_on_ends_the_same(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, noisy, trusted=trusted)
     monkeypatch.setattr(road._Road, "_enter", enter)
-    monkeypatch.setattr(class_task, "find_evidence", lambda *_: pytest.fail("all of it was kept"))
+    monkeypatch.setattr(class_task, "find_evidence", lambda *_, **__: pytest.fail("all of it was kept"))
     model.fit(X, noisy, trusted=trusted)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 

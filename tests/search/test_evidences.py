@@ -24,9 +24,9 @@ def _fitted(monkeypatch):
     """Of 96 trusted rows, three folds; the threads that found evidence, and the probabilities."""
     found, find = [], class_task.find_evidence
 
-    def watched(*arguments):
+    def watched(*arguments, **settings):
         found.append(threading.get_ident())
-        return find(*arguments)
+        return find(*arguments, **settings)
 
     with monkeypatch.context() as patch:
         patch.setattr(class_task, "find_evidence", watched)
@@ -54,7 +54,9 @@ def test_of_many_rows_one_after_the_other(monkeypatch, two_threads):
 class Numbered:
     """A task whose evidence is the fold, and a number by chance."""
 
-    def find_evidence(self, fold, random):
+    sampled = False
+
+    def find_evidence(self, fold, random, crew):
         return SimpleNamespace(tensors={"found": torch.tensor([fold, random.randint(1000)])})
 
     def evidence_of(self, tensors):

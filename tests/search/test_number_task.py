@@ -65,7 +65,7 @@ def test_weak_rows_are_heard_as_far_as_they_are_good(task, evidence):
 
 
 def test_a_choice_moves_what_is_more_likely_wrong(task, evidence):
-    found, y = task.choice("model", evidence), task.material.y.numpy()[:N]
+    found, y = task.choice("model", task.of_weak(evidence)), task.material.y.numpy()[:N]
     labelled, doubted = ~np.isnan(y), np.arange(N) % 2 == 1
     suggested = evidence.suggested[:N]
     np.testing.assert_array_equal(found.weight, evidence.good[:N])
@@ -74,7 +74,7 @@ def test_a_choice_moves_what_is_more_likely_wrong(task, evidence):
 
 
 def test_suggestions_have_gaps_where_there_is_no_label(task, evidence):
-    found, y = task.suggestions(evidence), task.material.y.numpy()[:N]
+    found, y = task.suggestions(task.of_weak(evidence)), task.material.y.numpy()[:N]
     for name, whole in (("suspicion", 1 - evidence.good), ("number", evidence.suggested), ("low", evidence.low)):
         np.testing.assert_allclose(getattr(found, name), np.where(np.isnan(y), np.nan, whole[:N]))
 

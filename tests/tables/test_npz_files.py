@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from safegain.tables import npz_files, read_table
+from safegain.tables import read_table, unpacking
 from tests.tables.samples import complaint, problem
 
 
@@ -72,6 +72,6 @@ def test_a_file_that_would_fill_the_memory(tmp_path, monkeypatch):
 
     declare((1 << 40,), 1)
     complaint(lambda: read_table(tmp_path / "a.npz"), tmp_path / "a.npz", "'x'", "cut short")
-    monkeypatch.setattr(npz_files, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(unpacking, "MOST_BYTES", 1 << 20)
     declare((3 << 17,), 3)
     complaint(lambda: read_table(tmp_path / "a.npz"), tmp_path / "a.npz", "would unpack to 3 MB")

@@ -12,7 +12,7 @@ import torch
 from sklearn.utils import _safe_indexing
 
 from safegain.data.any_rows import AnyRows
-from safegain.data.rows import RowSource, as_source
+from safegain.data.rows import RowSource, as_source, by_blocks
 
 CHECKED_ROWS, CHECKED_ALONE = 256, 4
 MOST_UNKNOWN = 0.1  # of the rows: classes that a model alone has heard of
@@ -23,7 +23,7 @@ def said_of(model: Any, X: Any, method: str, which: str) -> np.ndarray:
     """What the model says of the rows, once it is clear that a row's company makes no difference."""
 
     def ask(rows: Any) -> np.ndarray:
-        found = np.asarray(getattr(model, method)(rows))
+        found = np.asarray(by_blocks(getattr(model, method), rows))
         return found.ravel() if method == "predict" else found
 
     said = ask(X)

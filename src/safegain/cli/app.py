@@ -113,6 +113,9 @@ def fit(
     validation_fraction: Annotated[
         float | None, _option("Share of labels taken as trusted where none are (0.2).", _SEARCH)
     ] = None,
+    device: Annotated[
+        str | None, _option("Where networks and kernels are trained: auto, cpu, cuda, mps (auto).", _SEARCH)
+    ] = None,
     checkpoint: Annotated[Path | None, _option("Where a killed fit goes on from (OUT/checkpoint).", _SEARCH)] = None,
     workspace: Annotated[
         Path | None, _option("free: a folder to map weights and labels to, for more rows than memory.", _SEARCH)
@@ -134,10 +137,9 @@ def resume(run: Run, quiet: Quiet = False, json: Json = False) -> None:
     """Go on with a fit that was killed; it ends with the bits that it would have ended with."""
     talk = Talk(quiet, json)
     with wrong_input_in_one_line(talk, run):
-        from safegain.cli.fit import conclude
-        from safegain.jobs.fitting import resume
+        from safegain.cli.fit import run_resume
 
-        conclude(resume(run, say=talk.say, verbose=talk.progress), talk)
+        run_resume(run, talk)
 
 
 @app.command()

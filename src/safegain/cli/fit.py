@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from safegain.cli.config import absolute
 from safegain.cli.talk import Talk
 from safegain.data.process_group import launched_group
-from safegain.jobs.fitting import fit_table
+from safegain.jobs.fitting import fit_table, resume, streams
 from safegain.jobs.request import Request
 from safegain.runs.folder import REPORT, Run
 from safegain.runs.words import judged
@@ -18,21 +18,29 @@ from safegain.tables import Source
 
 KINDS = ("number", "category", "text", "image")
 SETTINGS = (  # options that are arguments of the estimators
-    *("model", "search", "reference", "safeness", "certificate", "validation_fraction", "checkpoint", "workspace"),
+    *("model", "search", "reference", "safeness", "certificate", "validation_fraction"),
+    *("device", "checkpoint", "workspace"),
 )
 
 
 def run_fit(options: Mapping[str, Any], command: Sequence[str], talk: Talk) -> None:
-    """In one process any table is read; started by torchrun, each process has its share of a table of numbers."""
+    """Started by torchrun, each process learns from its share of the rows."""
     out = Path(options["out"])
     with launched_group() as ranks:
         request = request_of(options, command, ranks.size)
-        if ranks.size > 1:
+        if ranks.size > 1 and streams(request):
             from safegain.jobs.shared_fitting import fit_shares
 
             run = fit_shares(request, out, ranks, say=talk.say, verbose=talk.progress)
         else:
-            run = fit_table(request, out, say=talk.say, verbose=talk.progress)
+            run = fit_table(request, out, say=talk.say, verbose=talk.progress, ranks=ranks)
+        if ranks.rank == 0:
+            conclude(run, talk)
+
+
+def run_resume(folder: Path, talk: Talk) -> None:
+    with launched_group() as ranks:
+        run = resume(folder, say=talk.say, verbose=talk.progress, ranks=ranks)
         if ranks.rank == 0:
             conclude(run, talk)
 

@@ -74,6 +74,10 @@ def wrong_input_in_one_line(talk: Talk, run: Path | None = None) -> Iterator[Non
         if talk.json:
             talk.tell("", {"error": message})
         typer.echo(printable(f"safegain: {message}"), err=True)
+        if isinstance(error, ConnectionError):  # where other processes are gone, a training may go on
+            from safegain.data.side_thread import leave
+
+            leave(WRONG)
         raise typer.Exit(WRONG) from None
     except KeyboardInterrupt:
         resumable = run is not None and (run / "request.json").exists()

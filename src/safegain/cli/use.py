@@ -3,18 +3,16 @@
 import json
 from dataclasses import asdict
 from datetime import UTC, datetime
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from safegain.cli.talk import Talk
 from safegain.data.files import written
-from safegain.jobs.ready import describe_rows, ready, used_rows, with_columns
+from safegain.jobs.predicting import predictions
+from safegain.jobs.ready import Ready, describe_rows, used_rows, with_columns
 from safegain.runs.folder import Run, certificate_path, open_run
 from safegain.runs.words import judged, label_text, noise_words, range_text
-from safegain.tables import BadFile, print_table, read_rows, write_table
+from safegain.tables import BadFile, printed, read_rows, write_parts, write_table
 from safegain.tables.label_studio import to_tasks
 
 ON_SCREEN = 20
@@ -22,23 +20,13 @@ COLUMNS = ("row", "id", "given", "suggested", "low", "high", "confidence", "weig
 
 
 def run_predict(folder: Path, table: Path, out: Path | None, id: str | None, talk: Talk) -> None:
-    run, columns = with_columns(folder)
-    rows = read_rows(table, columns, id=id)
-    estimator, X = ready(run, rows.table)
-    names: dict[str, Any] = {"row": np.arange(rows.table.n_rows)}
-    if rows.ids is not None:
-        names["id"] = rows.ids
-    names["prediction"] = estimator.predict(X)
-    if run.facts.task == "classes":
-        probabilities = estimator.predict_proba(X)
-        names |= {f"p({name})": probabilities[:, i] for i, name in enumerate(estimator.classes_)}
+    parts = predictions(folder, table, id)
     if out is None:
-        stream = BytesIO()
-        print_table(names, stream, as_json=talk.json)
-        talk.show(stream.getvalue())
+        for part in printed(parts, as_json=talk.json):
+            talk.show(part)
         return
-    write_table(out, names)
-    talk.say(f"{rows.table.n_rows:,} rows predicted: {out}")
+    write_parts(out, parts)
+    talk.say(f"rows predicted: {out}")
 
 
 def run_labels(folder: Path, out: Path | None, top: int | None, talk: Talk) -> None:
@@ -86,7 +74,8 @@ def run_certify(
     run, columns = with_columns(folder)
     with locked(folder):  # or two tests know nothing of each other
         rows = read_rows(fresh, columns, label=run.facts.label, **roles, **_labels_as(run))
-        estimator, X = ready(run, rows.table)
+        model = Ready.of(run, fresh)
+        estimator, X = model.estimator, model.rows(rows.table)
         describe_rows(run, estimator.ledger_, rows)
         if allow is not None:
             estimator.ledger_.allow(allow)

@@ -23,14 +23,9 @@ def checked_labels(
     """
     if trusted is not None:
         raise ValueError("right: names the trusted rows, and so does trusted; give one of the two")
-    given, known = as_array(y), _as_array(right)
-    if len(given) != len(known):
-        raise ValueError(f"right: has {len(known)} entries and y has {len(given)}; pass one for each row")
-    found = [_kind(values) for values in (given, known)]
+    given, known = ranks.together(lambda: _arrays(y, right))
     if not ranks.count(int((~pd.isna(known)).sum())):
         raise ValueError("right: no row has a right label; give those of the checked rows, or leave it out")
-    if None not in found and found[0] != found[1]:
-        raise ValueError(f"right: holds {found[1]} and y holds {found[0]}; write the labels of both in the same way")
     n, both = len(given), make(_joined(given, known), ranks)
     first, second = both[:n], both[n:]
     checked = second.labelled
@@ -43,6 +38,16 @@ def checked_labels(
         values = values.astype(given.dtype)  # a gap among the right ones had made floats of whole numbers
     codes = np.where(checked, second.codes, first.codes)
     return replace(first, given=values, codes=codes, labelled=codes >= 0, before=first.codes), checked
+
+
+def _arrays(y: Any, right: Any) -> tuple[np.ndarray, np.ndarray]:
+    given, known = as_array(y), _as_array(right)
+    if len(given) != len(known):
+        raise ValueError(f"right: has {len(known)} entries and y has {len(given)}; pass one for each row")
+    found = [_kind(values) for values in (given, known)]
+    if None not in found and found[0] != found[1]:
+        raise ValueError(f"right: holds {found[1]} and y holds {found[0]}; write the labels of both in the same way")
+    return given, known
 
 
 def _as_array(right: Any) -> np.ndarray:

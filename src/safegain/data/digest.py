@@ -63,7 +63,7 @@ def digests(X: Any) -> np.ndarray:
     X = _rows(X)
     columns = int(np.prod(X.shape[1:]))
     grids = FINE if columns <= FEW_COLUMNS else COARSE
-    odd = _mixed(np.arange(1, columns + 1, dtype=np.uint64)) | np.uint64(1)
+    odd = mixed(np.arange(1, columns + 1, dtype=np.uint64)) | np.uint64(1)
     if scipy.sparse.issparse(X):
         parts = [_of_sparse(block, odd, grids) for block in row_blocks(X)]
     else:
@@ -76,12 +76,12 @@ def exact_digests(X: Any) -> np.ndarray:
     """One digest of each row as it is, without rounding: it tells apart rows that are alike  # (n,) uint64"""
     X = _rows(X)
     columns = int(np.prod(X.shape[1:]))
-    odd = _mixed(np.arange(1, columns + 1, dtype=np.uint64)) | np.uint64(1)
+    odd = mixed(np.arange(1, columns + 1, dtype=np.uint64)) | np.uint64(1)
     parts = []
     for block in row_blocks(X):
         values = block.toarray() if scipy.sparse.issparse(block) else block.reshape(len(block), columns)
         bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)  # 0.0 for -0.0
-        parts.append(_mixed(bits) @ odd)
+        parts.append(mixed(bits) @ odd)
     return np.concatenate([np.empty(0, np.uint64), *parts])
 
 
@@ -156,15 +156,15 @@ def repeated(new: np.ndarray, known: np.ndarray) -> list[int]:
 
 
 def _of_dense(block: np.ndarray, odd: np.ndarray, grids: _Grids) -> np.ndarray:
-    return _mixed(np.column_stack([_mixed(cells) @ odd for cells in _cells(block, grids)]))
+    return mixed(np.column_stack([mixed(cells) @ odd for cells in _cells(block, grids)]))
 
 
 def _of_sparse(block: Any, odd: np.ndarray, grids: _Grids) -> np.ndarray:
     block.sum_duplicates()
     sums = np.zeros((len(block.data) + 1, 2), np.uint64)
     for grid, cells in enumerate(_cells(block.data, grids)):
-        np.cumsum(_mixed(cells) * odd[block.indices], out=sums[1:, grid])
-    return _mixed(sums[block.indptr[1:]] - sums[block.indptr[:-1]])
+        np.cumsum(mixed(cells) * odd[block.indices], out=sums[1:, grid])
+    return mixed(sums[block.indptr[1:]] - sums[block.indptr[:-1]])
 
 
 def _cells(values: np.ndarray, grids: _Grids) -> Iterator[np.ndarray]:
@@ -187,7 +187,7 @@ def _cells(values: np.ndarray, grids: _Grids) -> Iterator[np.ndarray]:
         yield (2 * cells + (values <= -TINY)).view(np.uint64)
 
 
-def _mixed(x: np.ndarray) -> np.ndarray:
+def mixed(x: np.ndarray) -> np.ndarray:
     """A bijection in which every bit depends on every other, with 0 at 0: round numbers differ in few, high bits."""
     for shift, factor in ((32, 0xD6E8FEB86659FD93), (32, 0xD6E8FEB86659FD93)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from safegain.data.any_rows import AnyRows
 from safegain.data.design import DenseDesign, Design, SparseDesign
+from safegain.data.devices import CPU
 from safegain.data.ranks import ALONE, Ranks, float64
 from safegain.data.rows import ArrayRows, Joined, RowSource, StreamedRows, as_source, as_tensor, tensor_blocks
 
@@ -101,7 +102,7 @@ def column_scale(X: Tensor | RowSource | scipy.sparse.csr_array, ranks: Ranks = 
     """
     n, d = X.shape
     n_rows = float(ranks.sum(float64(n)))
-    mean, square = torch.zeros(2, d, dtype=torch.float64)
+    mean, square = torch.zeros(2, d, dtype=torch.float64, device=CPU)
     if isinstance(X, Tensor | RowSource):
         source = as_source(X)
         for _, block in tensor_blocks(source):

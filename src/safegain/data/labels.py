@@ -104,17 +104,9 @@ def classification_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     estimators, unless -1 and 1 are all there is: that is how two classes are often written.
     """
     _check_categories(y, ranks)
-    given = as_array(y)
-    missing = pd.isna(given)
-    present = given[~missing]
+    given, missing, present = ranks.together(lambda: _given_classes(y))
     if not ranks.count(len(present)):
         raise ValueError("y: no row has a label; a classifier needs labels of at least two classes")
-    if present.dtype == object and all(isinstance(value, int | float | np.number) for value in present):
-        present = np.array(present.tolist())  # numbers that came as objects because of a None among them
-    try:
-        check_classification_targets(present)
-    except ValueError as error:
-        raise ValueError(f"y: {error} Use PGSRegressor for numbers, or one type of label for classes.") from None
     classes = _distinct(present, ranks)
     numbers = np.full(len(given), -1)
     numbers[~missing] = np.searchsorted(classes, present)
@@ -129,6 +121,20 @@ def classification_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     return Labels(given, numbers, numbers >= 0, classes, ranks=ranks)
 
 
+def _given_classes(y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Labels, which of them are missing, and the others."""
+    given = as_array(y)
+    missing = pd.isna(given)
+    present = given[~missing]
+    if present.dtype == object and all(isinstance(value, int | float | np.number) for value in present):
+        present = np.array(present.tolist())  # numbers that came as objects because of a None among them
+    try:
+        check_classification_targets(present)
+    except ValueError as error:
+        raise ValueError(f"y: {error} Use PGSRegressor for numbers, or one type of label for classes.") from None
+    return given, missing, present
+
+
 def _distinct(present: np.ndarray, ranks: Ranks) -> np.ndarray:
     parts = [part for part in ranks.gather(np.unique(present)) if len(part)]
     return np.unique(np.concatenate(parts))
@@ -136,16 +142,7 @@ def _distinct(present: np.ndarray, ranks: Ranks) -> np.ndarray:
 
 def regression_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     """NaN or None is no label. Numbers are standardised, so that learning rates mean the same for every y."""
-    given = as_array(y)
-    try:
-        if not isinstance(y, np.memmap):  # a file stays where it is
-            given = np.where(pd.isna(given), np.nan, given)
-        given = given.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"y: a regressor needs numbers, but {error}; use PGSClassifier for classes") from None
-    infinite = np.flatnonzero(np.isinf(given))
-    if len(infinite):
-        raise ValueError(f"y: row {infinite[0]} is inf; a row without a label is marked by NaN")
+    given = ranks.together(lambda: _given_numbers(y))
     labelled = ~np.isnan(given)
     present = given[labelled]
     n, total = ranks.sum(float64(len(present), present.sum())).tolist()
@@ -156,6 +153,20 @@ def regression_labels(y: Any, ranks: Ranks = ALONE) -> Labels:
     if scale <= 1e-12 * abs(mean):
         scale = 1.0
     return Labels(given, None, labelled, None, mean, scale, ranks)
+
+
+def _given_numbers(y: Any) -> np.ndarray:
+    given = as_array(y)
+    try:
+        if not isinstance(y, np.memmap):  # a file stays where it is
+            given = np.where(pd.isna(given), np.nan, given)
+        given = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y: a regressor needs numbers, but {error}; use PGSClassifier for classes") from None
+    infinite = np.flatnonzero(np.isinf(given))
+    if len(infinite):
+        raise ValueError(f"y: row {infinite[0]} is inf; a row without a label is marked by NaN")
+    return given
 
 
 def _check_categories(y: Any, ranks: Ranks) -> None:

@@ -1,4 +1,4 @@
-"""Rows in Parquet files, read one row group at a time."""
+"""Rows in Parquet files, read some at a time."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -13,6 +13,9 @@ from pyarrow import types as kinds
 
 from safegain.data.rows import RowSource
 
+BATCH_ROWS = 65_536  # in memory at a time
+BUFFER = 1 << 20  # bytes of a column's pages
+
 
 class _Piece(NamedTuple):
     """Rows first .. end of one row group."""
@@ -26,8 +29,9 @@ class _Piece(NamedTuple):
 class ParquetRows(RowSource):
     """Numeric columns of one or more Parquet files, for `fit` and `predict` in the place of X.
 
-    A linear model with search="free" streams them: each pass decodes every row group once, and no more than one
-    is in memory. Labels, trusted rows and groups are columns too: `rows.column("y")`.
+    Each pass decodes every row group once, and no more than a block of them is in memory. search="free" takes them for
+    a linear model; "auto" takes them for all models, and of very many rows learns from a sample. Labels, trusted rows
+    and groups are columns too: `rows.column("y")`.
 
     Parameters
     ----------
@@ -83,9 +87,9 @@ class ParquetRows(RowSource):
 
     def blocks(self, most: int) -> Iterator[np.ndarray]:
         for piece in self._pieces:
-            group = self._rows_of(piece)
-            for start in range(0, len(group), most):
-                yield group[start : start + most]
+            for _, part in self._parts_of(piece):
+                for start in range(0, len(part), most):
+                    yield part[start : start + most]
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
         """Decodes every row group that has one of these rows: meant for few rows, or for rows that lie together."""
@@ -93,8 +97,9 @@ class ParquetRows(RowSource):
         for piece in self._pieces:
             height = piece.end - piece.first
             here = (numbers >= first) & (numbers < first + height)
-            if here.any():
-                taken[here] = self._rows_of(piece)[numbers[here] - first]
+            for start, part in self._parts_of(piece) if here.any() else ():
+                inside = here & (numbers >= first + start) & (numbers < first + start + len(part))
+                taken[inside] = part[numbers[inside] - first - start]
             first += height
         return taken
 
@@ -108,13 +113,23 @@ class ParquetRows(RowSource):
             parts.append(file.read_row_group(number, columns=[name]).column(0)[first:end].to_numpy())
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def _rows_of(self, piece: _Piece) -> np.ndarray:
-        table = _open(piece.path).read_row_group(piece.number, columns=self.columns)[piece.first : piece.end]
+    def _parts_of(self, piece: _Piece) -> Iterator[tuple[int, np.ndarray]]:
+        """Its rows in parts, each with the number of its first row in the piece; pages are read one by one."""
+        with parquet.ParquetFile(piece.path, pre_buffer=False, buffer_size=BUFFER) as file:
+            end = 0
+            for batch in file.iter_batches(BATCH_ROWS, row_groups=[piece.number], columns=self.columns):
+                begin, end = end, end + batch.num_rows
+                if end <= piece.first or begin >= piece.end:
+                    continue
+                rows = self._rows_of(batch)[max(piece.first - begin, 0) : piece.end - begin]
+                yield max(begin - piece.first, 0), rows
+
+    def _rows_of(self, batch: pa.RecordBatch) -> np.ndarray:
         target = pa.from_numpy_dtype(self.dtype)
-        rows = np.empty((table.num_rows, len(self.columns)), dtype=self.dtype)
+        rows = np.empty((batch.num_rows, len(self.columns)), dtype=self.dtype)
         for place, name in enumerate(self.columns):
             # A null becomes a NaN; a whole number beyond 2^53 is rounded, as numpy does.
-            rows[:, place] = table.column(name).cast(target, safe=False).to_numpy()
+            rows[:, place] = batch.column(name).cast(target, safe=False).to_numpy(zero_copy_only=False)
         return rows
 
 

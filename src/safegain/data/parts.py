@@ -9,9 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from safegain.data.any_rows import AnyRows
 from safegain.data.inputs import Rows, some_rows, taken_rows
 from safegain.data.labels import Labels
 from safegain.data.ranks import ALONE, Ranks
+from safegain.data.rows import RowSource
 from safegain.data.splits import Said, drawn_from, everywhere, rank_rows, trusted_rows, unlike_others
 
 UNLIKELY = 1e-3  # to be drawn by chance
@@ -72,7 +74,7 @@ class Parts:
         """Of the weak rows  # (n,) bool"""
         return self.weak.y >= 0 if self.classes is not None else ~torch.isnan(self.weak.y)
 
-    @cached_property
+    @property
     def trusted_is_one_sided(self) -> bool:
         """Whether the search rows lack classes of many weak rows: they were not drawn from among their like."""
         if self.classes is None:
@@ -82,15 +84,15 @@ class Parts:
         missed = self.ranks.count(int((~torch.isin(labelled, sample)).sum()))
         return missed > MOST_MISSED * self.ranks.count(len(labelled))
 
-    @cached_property
+    @property
     def trusted_lacks_a_class(self) -> bool:
         """Whether that is more than chance: no model can be judged on a class that was kept out of the search rows."""
         if not self.trusted_is_one_sided:
             return False
         labelled, sample = self.weak.y[self.labelled], self.search.of_sample().y
-        counts = labelled.bincount(minlength=self.n_classes or 0).double()
-        counts[sample.unique()] = 0
-        missed = float(counts.max()) / len(labelled)
+        counts = self.ranks.sum(labelled.bincount(minlength=self.n_classes or 0).double())
+        n, counts[sample.unique()] = float(counts.sum()), 0
+        missed = float(counts.max()) / n
         return len(counts) * (1 - missed) ** len(sample) < UNLIKELY
 
     @property
@@ -102,12 +104,19 @@ class Parts:
         return 0 if self.held_out is None else len(self.held_out)
 
     def without_some(self, most: int, random: np.random.RandomState) -> tuple[Self, Tensor | None]:
-        """With so many weak rows without a label at most, drawn by chance, and the mask that is left; None: all."""
-        bare = (~self.labelled).nonzero()[:, 0]
-        if len(bare) <= most:
+        """With so many weak rows without a label at most, of all processes, and the mask that is left; None: all."""
+        from safegain.data.row_sample import of_least_keys, row_keys  # not when safegain is imported
+
+        X, bare = self.weak.X, ~self.labelled.numpy()
+        if self.ranks.count(int(bare.sum())) <= most:
             return self, None
+        if isinstance(X, AnyRows):
+            some = random.permutation(int(bare.sum())) < most
+        else:
+            rows = X.part(bare) if isinstance(X, RowSource) else X[bare]
+            some = of_least_keys(self.ranks.together(lambda: row_keys(rows, np.zeros(rows.shape[0]))), most, self.ranks)
         kept = self.labelled.clone()
-        kept[bare[random.permutation(len(bare))[:most]]] = True
+        kept[torch.from_numpy(np.flatnonzero(bare)[some])] = True
         return replace(self, weak=self.weak.some(kept)), kept
 
     def judged_by_held_out(self) -> Self:
@@ -228,6 +237,6 @@ def drawn_masks(
     masks = replace(masks, held_out=held)
     if said.weight is not None:
         for rows, what in ((labels.labelled & ~trusted, "weak rows"), (masks.search, "trusted rows to learn from")):
-            if rows.any() and not said.weight[rows].any():
+            if labels.ranks.count(int(rows.any())) and not labels.ranks.count(int(said.weight[rows].any())):
                 raise ValueError(f"sample_weight: the {what} all have weight zero; give some of them a positive one")
     return masks

@@ -9,7 +9,7 @@ import torch.distributed as dist
 
 from safegain.data.ranks import Ranks, current_ranks
 
-ANSWER_WITHIN = timedelta(seconds=60)  # a process that is silent for longer is taken for dead
+ANSWER_WITHIN = timedelta(seconds=50)  # a process that is silent for longer is taken for dead: told within a minute
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Rows that are not in memory, or not in one piece: read in blocks from first to last, or a few by number.
 
-A source never holds more than a block of its rows (ParquetRows: a row group and a block). Blocks of an array are
-views, so that an array in memory costs nothing here and a memory-mapped one is read as it is needed.
+A source never holds more than some blocks of its rows. Blocks of an array are views, so that an array in memory costs
+nothing here and a memory-mapped one is read as it is needed.
 """
 
 import mmap
@@ -20,6 +20,8 @@ from torch.utils.data import Dataset
 BLOCK_ROWS = 2048  # 100 columns of them stay in a core's own cache between two products
 
 MAPPED_BYTES = 2**25  # of a memory-mapped file that may stay in this process's memory after they were read
+
+MANY_ROWS = 65_536  # of a block for models that take rows in memory
 
 NETWORK_ROWS = 1024  # that a network sees at a time where it passes over all rows
 
@@ -216,6 +218,13 @@ def as_source(X: Any) -> RowSource:
     if isinstance(X, RowSource):
         return X
     return ArrayRows(X.numpy() if isinstance(X, Tensor) else X)
+
+
+def by_blocks(work: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+    """work(X), where it takes rows in memory and gives something of each: rows in files are read in blocks."""
+    if not isinstance(X, RowSource | np.memmap):
+        return work(X)
+    return np.concatenate([work(block) for block in as_source(X).blocks(MANY_ROWS)] or [work(X[:0])])
 
 
 def as_tensor(X: np.ndarray) -> Tensor:

@@ -30,7 +30,8 @@ class Said:
     def checked(cls, labels: Labels, trusted: Any, groups: Any, sample: Any, weight: Any) -> "Said":
         """Each as the user has it, or None."""
         mask, n = None if trusted is None else check_trusted(trusted, labels), len(labels)
-        return cls(mask, check_groups(groups, n), check_sample(sample, mask, labels), check_weight(weight, n))
+        groups, weight = labels.ranks.together(lambda: (check_groups(groups, n), check_weight(weight, n)))
+        return cls(mask, groups, check_sample(sample, mask, labels), weight)
 
 
 def hold_out(strata: Sequence[np.ndarray], n: int, fraction: float, random: np.random.RandomState) -> np.ndarray:
@@ -126,15 +127,20 @@ def stand_in_trusted(labels: Labels, fraction: float, random: np.random.RandomSt
 
 def check_trusted(trusted: Any, labels: Labels) -> np.ndarray:
     """A boolean mask over the rows, from a mask or from row numbers."""
-    mask, argument = _mask("trusted", trusted, len(labels)), "trusted" if labels.before is None else "right"
-    found = labels.ranks.count(mask.sum())
+    mask = labels.ranks.together(lambda: _trusted_mask(trusted, labels))
+    argument, found = "trusted" if labels.before is None else "right", labels.ranks.count(mask.sum())
     if found < 2:
         raise ValueError(f"{argument}: found {found} trusted rows; at least 2 are needed")
+    if found == labels.ranks.count(len(labels)):
+        raise ValueError(f"{argument}: every row is trusted, so there is nothing to search; fit a plain model instead")
+    return mask
+
+
+def _trusted_mask(trusted: Any, labels: Labels) -> np.ndarray:
+    mask = _mask("trusted", trusted, len(labels))
     bare = np.flatnonzero(mask & ~labels.labelled)
     if len(bare):
         raise ValueError(f"trusted: row {bare[0]} is trusted but has no label; label it, or leave it out of trusted")
-    if found == labels.ranks.count(len(labels)):
-        raise ValueError(f"{argument}: every row is trusted, so there is nothing to search; fit a plain model instead")
     return mask
 
 
@@ -146,7 +152,7 @@ def check_sample(sample: Any, trusted: np.ndarray | None, labels: Labels) -> np.
         raise ValueError(
             "sample: says which trusted rows are a random sample, and no row is trusted; give right or trusted too"
         )
-    mask = _mask("sample", sample, len(labels)) & trusted
+    mask = labels.ranks.together(lambda: _mask("sample", sample, len(labels))) & trusted
     return None if not labels.ranks.count((trusted & ~mask).sum()) else mask
 
 

@@ -1,5 +1,6 @@
 """What both estimators share: scikit-learn's conventions around one `search.run`."""
 
+import time
 from abc import ABC, abstractmethod
 from contextlib import ExitStack, nullcontext
 from dataclasses import fields
@@ -14,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from safegain.data.checked_labels import checked_labels
 from safegain.data.checkpoint import Checkpoint, opened_checkpoint
+from safegain.data.devices import CPU, device_named, training_on
 from safegain.data.inputs import Rows
 from safegain.data.labels import Labels
 from safegain.data.parts import Masks, drawn_masks, parted
 from safegain.data.ranks import Ranks, current_ranks
-from safegain.data.rows import RowSource
+from safegain.data.rows import RowSource, by_blocks
 from safegain.data.splits import Said, everywhere
 from safegain.data.storage import Storage
 from safegain.estimators.fingerprint import name_of_run
@@ -27,7 +29,7 @@ from safegain.estimators.parameters import Parameters, claims_of, search_of, unc
 from safegain.estimators.progress import ProgressBar
 from safegain.estimators.proof import Certified, certificate_of_fit, ledger_of_fit, rows_for_certificate
 from safegain.estimators.record import Record
-from safegain.estimators.rows import rows_for, rows_of
+from safegain.estimators.rows import check_as_many, rows_of, rows_of_all
 from safegain.learners.base import Learner
 from safegain.learners.wrapped import Wrapped
 from safegain.search.base import Search
@@ -59,10 +61,10 @@ class PGS(Parameters, Certified, ABC):
         Parameters
         ----------
         X : array, data frame, tensor or sparse matrix (n, d)
-            For an estimator of yours: whatever it takes. With search="free" also rows that do not fit in memory: a
-            memory-mapped array; ParquetRows, for linear models; a torch Dataset with a length, whose items are rows or
-            tuples that begin with one (a network then needs a Descent with a batch_size as its solver, and takes its
-            learning rate from a sample of the rows).
+            For an estimator of yours: whatever it takes. Also rows that do not fit in memory: a memory-mapped array,
+            ParquetRows, or a torch Dataset with a length, whose items are rows or tuples that begin with one. Of more
+            than a million, search="auto" learns from a sample. search="free" takes ParquetRows for linear models, and a
+            Dataset for a network whose solver is a Descent with a batch_size.
         y : labels (n,)
             A row without a label has NaN or None; among integer classes also -1, unless the classes are -1 and 1.
         trusted : boolean mask over the rows, or row numbers
@@ -85,12 +87,13 @@ class PGS(Parameters, Certified, ABC):
         """
         from safegain.data.digest import digests  # an import of safegain has no use for it
 
-        with unchanged_on_failure(self):
-            self._validate_params()
+        began = time.monotonic()
+        self._validate_params()
+        with unchanged_on_failure(self), training_on(device_named(self.device)):
             ranks = current_ranks()
             learner, search = self._checked(n_processes=ranks.size)
             random = ranks.gather(check_random_state(self.random_state))[0]
-            rows = rows_for(learner, self, X, reset=True)
+            rows = rows_of_all(learner, self, X, ranks)
             learner = learner.for_rows(rows)
             if isinstance(rows, RowSource | np.memmap):
                 rows = search.check_source(learner, rows)
@@ -98,8 +101,7 @@ class PGS(Parameters, Certified, ABC):
                 labels = self._labels_of(y, ranks)
             else:
                 labels, trusted = checked_labels(y, right, self._labels_of, trusted, ranks)
-            if len(labels) != rows.shape[0]:
-                raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
+            ranks.together(lambda: check_as_many(labels, rows))
             said = Said.checked(labels, trusted, groups, sample, sample_weight)
             if said.weight is not None:
                 search.check_weight(learner)
@@ -108,14 +110,14 @@ class PGS(Parameters, Certified, ABC):
             opened = partial(opened_checkpoint, self.checkpoint, name_run, random, ranks)
             with nullcontext() if self.checkpoint is None else opened() as kept:
                 random = random if kept is None else kept.random_state
-                found, aside = digests(rows), None
+                found, aside = ranks.together(lambda: digests(rows)), None
                 if self.certificate is not None:
                     aside = rows_for_certificate(self.certificate, found, said, ledger)
                 # A contest trains once more, so it leaves copies of the rows that judge to that last training.
                 compared = None if search.contests else found
                 masks = drawn_masks(said, labels, search.held_out, self.validation_fraction, aside, random, compared)
                 search.check_labels(labels, masks.trusted)
-                self._learn(learner, rows, found, labels, masks, said, random, kept, ledger)
+                self._learn(learner, rows, found, labels, masks, said, random, kept, ledger, began)
                 if kept is not None:
                     kept.remove()
         return self
@@ -131,6 +133,7 @@ class PGS(Parameters, Certified, ABC):
         random: np.random.RandomState,
         checkpoint: Checkpoint | None,
         earlier: "Ledger | None",
+        began: float,
     ) -> None:
         search, ranks = search_of(self.search), labels.ranks
         labels = labels.standardised_without(masks.set_aside)
@@ -147,7 +150,8 @@ class PGS(Parameters, Certified, ABC):
         with ExitStack() as stack:
             shown = bool(self.verbose) and ranks.rank == 0
             watch = stack.enter_context(ProgressBar()).watch if shown else None
-            outcome = search.run(Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch))
+            asked = Problem(parts, learner, self.reference, self.safeness, random, checkpoint, watch, began)
+            outcome = search.run(asked)
         certificate, ledger = None, None
         if self.certificate is not None or earlier is not None:
             ledger = ledger_of_fit(found, masks.set_aside, earlier)
@@ -244,7 +248,8 @@ class PGS(Parameters, Certified, ABC):
     def predict(self, X: Any) -> np.ndarray:
         """What the chosen model says of the rows of X."""
         check_is_fitted(self)
-        return self.model_.predict(rows_of(self, X))
+        with training_on(CPU):
+            return by_blocks(self.model_.predict, rows_of(self, X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "record_")

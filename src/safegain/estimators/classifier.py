@@ -7,8 +7,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from safegain.data.devices import CPU, training_on
 from safegain.data.labels import Labels, classification_labels
 from safegain.data.ranks import Ranks
+from safegain.data.rows import by_blocks
 from safegain.data.storage import Storage
 from safegain.estimators.base import PGS, room
 from safegain.estimators.docs import PARAMETERS
@@ -68,7 +70,8 @@ class PGSClassifier(ClassifierMixin, PGS):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of the rows of X, in the order of `classes_`."""
         check_is_fitted(self)
-        return self.model_.predict_proba(rows_of(self, X))
+        with training_on(CPU):
+            return by_blocks(self.model_.predict_proba, rows_of(self, X))
 
     def adopt(self, record: Record) -> None:
         super().adopt(record)

@@ -24,6 +24,9 @@ PARAMETERS = """
         level, that it is not worse than the reference. `certify(X, y)` does it later, on fresh rows.
     validation_fraction : float, default=0.2
         Labelled rows that are held out and taken as trusted when `fit` is given no trusted rows.
+    device : {{"auto", "cpu", "cuda", "mps"}}, default="auto"
+        Where networks and kernels of a contest are trained, in single precision: "auto" is a GPU if torch finds one.
+        Trees, linear models and searches with an outer loop stay on the processor, and so does the fitted model.
     checkpoint : path or None, default=None
         A folder in which a fit keeps what it has trained, after every stage or outer step. A fit of the same rows with
         the same settings goes on from there, with any number of processes, and ends with the same bits if that number

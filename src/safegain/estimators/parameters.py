@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from safegain.bilevel.safeness import Safeness
+from safegain.data.devices import DEVICES
 from safegain.data.settings import Settings, changed, owns, refusing_misplaced
 from safegain.learners.base import Learner
 from safegain.learners.linear import Linear
@@ -56,6 +57,7 @@ class Parameters(BaseEstimator):
         "safeness": [Safeness, None],
         "certificate": [Interval(Real, 0, 1, closed="neither"), Settings, None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "device": [StrOptions(set(DEVICES))],
         "checkpoint": [str, os.PathLike, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -71,6 +73,7 @@ class Parameters(BaseEstimator):
         safeness: Safeness | None = None,
         certificate: "float | Claims | None" = None,
         validation_fraction: float = 0.2,
+        device: str = "auto",
         checkpoint: str | os.PathLike | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -81,6 +84,7 @@ class Parameters(BaseEstimator):
         self.safeness = safeness
         self.certificate = certificate
         self.validation_fraction = validation_fraction
+        self.device = device
         self.checkpoint = checkpoint
         self.verbose = verbose
         self.random_state = random_state
@@ -93,6 +97,11 @@ class Parameters(BaseEstimator):
     def _checked(self, *, n_processes: int) -> tuple[Learner, Search]:
         learner, search = self._learner, search_of(self.search)
         search.check_learner(learner, classifies=self._classifies, n_processes=n_processes, given=self.model)
+        if self.device in ("cuda", "mps") and not search.contests:
+            raise ValueError(
+                f"device: search={search.name!r} computes on the processor, got {self.device!r}; use search='auto', or "
+                "leave device out"
+            )
         return learner, search
 
     @property

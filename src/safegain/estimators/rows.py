@@ -12,14 +12,16 @@ from torch.utils.data import Dataset
 
 from safegain.data.any_rows import AnyRows
 from safegain.data.inputs import Rows
+from safegain.data.labels import Labels
 from safegain.data.parquet import ParquetRows
+from safegain.data.ranks import Ranks
 from safegain.data.rows import BLOCK_ROWS, ArrayRows, DatasetRows, RowSource, as_source
 from safegain.estimators.parameters import learner_of, search_of
 from safegain.learners.base import Learner
 
 
-def rows_for(learner: Learner, estimator: Any, X: Any, *, reset: bool) -> Rows:
-    """As the learner takes them."""
+def rows_for(learner: Learner, estimator: Any, X: Any, *, reset: bool, empty: bool = False) -> Rows:
+    """As the learner takes them; with `empty` there may be none."""
     if learner.takes_anything:
         n_columns = None if reset else getattr(estimator, "n_features_in_", None)
         if n_columns is not None and getattr(X, "ndim", 2) == 1:
@@ -30,7 +32,35 @@ def rows_for(learner: Learner, estimator: Any, X: Any, *, reset: bool) -> Rows:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return AnyRows.of(X)
     sparse, arrays, gaps = learner.takes_sparse, learner.takes_arrays, learner.takes_gaps
-    return check_rows(estimator, X, reset=reset, sparse=sparse, allow_nd=arrays, sources=True, gaps=gaps)
+    return check_rows(estimator, X, reset=reset, sparse=sparse, allow_nd=arrays, sources=True, gaps=gaps, empty=empty)
+
+
+def rows_of_all(learner: Learner, estimator: Any, X: Any, ranks: Ranks) -> Rows:
+    """Those of a fit, of which each rank has some, or none; columns are the same everywhere."""
+    rows = ranks.together(lambda: rows_for(learner, estimator, X, reset=True, empty=ranks.size > 1))
+    names = getattr(estimator, "feature_names_in_", None)
+    said = ranks.gather((rows.shape[1:], None if names is None else names.tolist()))
+    for rank, (shape, theirs) in enumerate(said):
+        if shape != said[0][0]:
+            raise ValueError(f"X: rows have shape {said[0][0]} in process 0 and {shape} in process {rank}")
+        if theirs != said[0][1]:
+            raise ValueError(
+                f"X: process 0 and process {rank} have different columns, or in another order: "
+                f"{_first_difference(said[0][1], theirs)}; hand over X[columns] with the same list everywhere"
+            )
+    return rows.of_all(ranks) if isinstance(rows, AnyRows) else rows
+
+
+def _first_difference(ours: list | None, theirs: list | None) -> str:
+    if ours is None or theirs is None:
+        return "one has names of columns and the other none"
+    place = next(place for place, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1])
+    return f"column {place} is {ours[place]!r} and {theirs[place]!r}"
+
+
+def check_as_many(labels: Labels, rows: Rows) -> None:
+    if len(labels) != rows.shape[0]:
+        raise ValueError(f"y: has {len(labels)} labels and X has {rows.shape[0]} rows; they must agree")
 
 
 def rows_of(estimator: Any, X: Any) -> Rows:
@@ -47,7 +77,15 @@ def rows_of(estimator: Any, X: Any) -> Rows:
 
 
 def check_rows(
-    estimator: Any, X: Any, *, reset: bool, sparse: bool, allow_nd: bool, sources: bool = False, gaps: bool = False
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    sparse: bool,
+    allow_nd: bool,
+    sources: bool = False,
+    gaps: bool = False,
+    empty: bool = False,
 ) -> Rows:
     """Two-dimensional floating rows (more dimensions for a module), finite, with the columns seen in fit.
 
@@ -80,6 +118,7 @@ def check_rows(
             accept_sparse="csr" if sparse else False,
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
+            ensure_min_samples=0 if empty else 1,
             allow_nd=allow_nd,
         )
     except ValueError as error:

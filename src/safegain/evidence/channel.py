@@ -7,12 +7,16 @@ nothing of its own row that its neighbours do not. Where people or rules err in 
 takes the wrong labels of such a place for right ones.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 EM_STEPS = 50
+
+ClassRule = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray]]  # rows, labels -> Q
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,16 @@ class Evidence:
     channel: Channel
     near: Tensor  # (n,) how frequent each row's label is hereabouts
     Q: Tensor  # (n, k) of each class given the row and its label; one-hot for trusted rows
+    rule: ClassRule | None = None  # Q of rows that had no part in it
 
     @property
     def tensors(self) -> dict[str, Tensor]:
         local = torch.tensor(self.channel.local, dtype=torch.float64)
         return {"log_p": self.log_p, "transition": self.channel.T, "near": self.near, "Q": self.Q, "local": local}
+
+    @property
+    def by_row(self) -> tuple[np.ndarray, ...]:
+        return (self.Q.numpy(),)
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor]) -> "Evidence":

@@ -5,7 +5,7 @@ trusted rows choose between them, each by what is said of it without its own lab
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -13,9 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from safegain.data.devices import CPU
 from safegain.data.inputs import Rows
+from safegain.data.ranks import ALONE, Ranks
 from safegain.evidence.graph import Spread, shares_kept
-from safegain.evidence.numeric_rows import comparable
+from safegain.evidence.numeric_rows import comparable, on_device
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import (
@@ -28,6 +30,7 @@ from safegain.learners.kernel import (
     n_landmarks,
 )
 from safegain.learners.target import Target
+from safegain.learners.trained_boosting import TrainedBoosting
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 LEAST_LANDMARKS = 500
@@ -63,19 +66,19 @@ class KernelHead(Head):
     ) -> None:
         targets = np.flatnonzero(weight)
         n = len(targets)
-        rows = comparable(X)
+        rows = on_device(comparable(X))
         # A fifth of the rows: more gain little where rows are few, and many classes take more.
         some = min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS), most_landmarks)
         kernel = Kernel.of(rows[random.permutation(targets)[:some]], width)
         self.ridge: Ridge = (KernelRidgeInBlocks if many_rows(X.shape[0]) else KernelRidge)(kernel, rows, weight)
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
-        Y = torch.from_numpy(Q)
         weight = self.ridge.weight
+        Y = torch.from_numpy(Q).to(weight.device)
         Y = Y - (weight * Y).sum(dim=0) / weight.sum()
         moment = self.ridge.moment(Y)
         for penalty in PENALTIES:
-            yield self.ridge.leave_one_out(Y, moment, penalty).numpy()
+            yield self.ridge.leave_one_out(Y, moment, penalty).to(CPU).numpy()
 
 
 class ForestHead(Head):
@@ -130,23 +133,36 @@ class GraphHead(Head):
 class BoostingHead(Head):
     """Each half of the targets is predicted by what the other half has taught, and all other rows by both."""
 
-    def __init__(self, X: np.ndarray, weight: Tensor, random: np.random.RandomState) -> None:
+    def __init__(self, X: np.ndarray, weight: Tensor, random: np.random.RandomState, crew: Ranks = ALONE) -> None:
+        """Processes of the crew train a half each, if they are two."""
         self.X, self.weight, self.seed = _flat(X), weight.numpy().astype(np.float64), random.randint(2**31)
+        self.crew = crew
         order = random.permutation(np.flatnonzero(self.weight))
         self.halves = [np.sort(order[::2]), np.sort(order[1::2])]
+        self.models: list[TrainedBoosting] = []
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:
-        classes = np.arange(Q.shape[1])
-        models = [
-            Boosting(max_iter=HEAD_STEPS).train(self.X[half], Target(Q[half], classes, self.weight[half]), self.seed)
-            for half in self.halves
-        ]
+        target = Target(Q, np.arange(Q.shape[1]), self.weight)
+
+        def taught(halves: Sequence[np.ndarray]) -> list[TrainedBoosting]:
+            return [Boosting(max_iter=HEAD_STEPS).train(self.X[h], target.taken(h), self.seed) for h in halves]
+
+        self.models = self.crew.shared_out(taught, self.halves)
         found = np.empty(Q.shape, dtype=np.float32)
         others = np.setdiff1d(np.arange(len(Q)), np.concatenate(self.halves))
-        found[others] = np.mean([_logarithm(model.outputs(self.X[others])) for model in models], axis=0)
-        for half, model in zip(self.halves, models[::-1], strict=True):
-            found[half] = _logarithm(model.outputs(self.X[half]))
+        found[others] = self.of_others(self.X[others])
+
+        def said(pairs: Sequence[tuple[TrainedBoosting, np.ndarray]]) -> list[np.ndarray]:
+            return [_logarithm(model.outputs(self.X[half])).astype(np.float32) for model, half in pairs]
+
+        pairs = list(zip(self.models[::-1], self.halves, strict=True))
+        for half, scores in zip(self.halves, self.crew.shared_out(said, pairs), strict=True):
+            found[half] = scores
         yield found
+
+    def of_others(self, X: np.ndarray) -> np.ndarray:
+        """Scores of rows that had no part in the last round  # (m, k)"""
+        return np.mean([_logarithm(model.outputs(_flat(X))) for model in self.models], axis=0)
 
 
 def _logarithm(P: np.ndarray) -> np.ndarray:
@@ -154,4 +170,4 @@ def _logarithm(P: np.ndarray) -> np.ndarray:
 
 
 def _flat(X: np.ndarray) -> np.ndarray:
-    return X.reshape(len(X), -1)
+    return X.reshape(len(X), int(np.prod(X.shape[1:])))

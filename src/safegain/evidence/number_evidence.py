@@ -7,7 +7,8 @@
 The first round learns from the labels as they are, wild ones cut off; the second from each as far as it is good.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -18,9 +19,10 @@ from safegain.data.checkpoint import Tensors
 from safegain.data.inputs import Rows
 from safegain.evidence.error_kinds import log_t
 from safegain.evidence.errors import Errors, fit_errors
-from safegain.evidence.number_heads import ForestNumbers, NumberHead, head_of_many, number_heads
+from safegain.evidence.number_heads import FoldedNumbers, ForestNumbers, NumberHead, number_heads
 from safegain.evidence.rounds import Graphs
 from safegain.evidence.stacking import stack
+from safegain.learners.base import Trained
 from safegain.learners.forest import Forest
 
 ROUNDS = 2
@@ -31,6 +33,26 @@ WILD = 3.0  # ranges of nine tenths of the labels, beyond which one is cut off
 POWERS = (0.0, 0.5, 1.0)  # of the local errors, of which the likeliest is taken
 LEAST_UNIT = 0.05  # of the median one
 LEVEL = 0.9  # of intervals
+KEPT = ("predicted", "good", "suggested", "low", "high")
+
+
+@dataclass(frozen=True)
+class NumberRule:
+    """What the evidence of many rows says of others."""
+
+    rounds: Sequence[tuple[Sequence[Trained], np.ndarray]]  # models of each, which count alike, and shares of F
+    errors: Errors
+
+    def __call__(self, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Of rows and their labels: `by_row` of the evidence."""
+        X, said = X.reshape(len(X), -1), list[np.ndarray]()
+        for models, shares in self.rounds:
+            F = np.stack([np.mean([model.predict(X) for model in models], axis=0), *said])
+            said = [shares @ F]
+        labelled, unit = ~np.isnan(y), np.ones(len(y))
+        given = np.where(labelled, y, 0.0)
+        good = self.errors.good(self.errors.labels(given, said[0], unit)) * labelled
+        return _found(self.errors, given, said[0], unit, good).by_row
 
 
 @dataclass(frozen=True)
@@ -42,19 +64,20 @@ class NumberEvidence:
     suggested: np.ndarray  # what the number should be, if the label is bad
     low: np.ndarray  # where it then lies with a probability of nine tenths
     high: np.ndarray
+    rule: NumberRule | None = None  # `by_row` of rows that had no part in it
 
     @property
-    def if_bad(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What a number should be, and between which two it lies."""
-        return self.suggested, self.low, self.high
+    def by_row(self) -> tuple[np.ndarray, ...]:
+        return self.good, self.suggested, self.low, self.high
 
     @property
     def tensors(self) -> Tensors:
-        return {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in vars(self).items()}
+        return {name: torch.from_numpy(np.ascontiguousarray(getattr(self, name))) for name in KEPT}
 
     @classmethod
     def from_tensors(cls, tensors: Tensors) -> Self:
-        return cls(**{name: value.numpy() for name, value in tensors.items()})
+        predicted, good, suggested, low, high = (tensors[name].numpy() for name in KEPT)
+        return cls(predicted, good, suggested, low, high)
 
 
 def find_number_evidence(
@@ -66,32 +89,37 @@ def find_number_evidence(
     random: np.random.RandomState,
     before: np.ndarray | None = None,
     graphs: Graphs | None = None,
+    head: FoldedNumbers | None = None,
 ) -> NumberEvidence:
     """`targets` are the rows whose labels are learned from, `trusted` and `sample` those of them that are right.
 
     `before` are labels of trusted rows before they were checked, NaN where that is not known; `graphs` are those of the
-    rows, where many have no label.
+    rows, where many have no label. `head` is that of many rows: other ones can then be asked about.
     """
     X = X if scipy.sparse.issparse(X) else X.reshape(len(X), -1)
-    labelled, many = ~np.isnan(y), int(targets.sum()) > MANY
+    labelled, many = ~np.isnan(y), head is not None
     given, first = np.where(labelled, y, 0.0), np.where(trusted, TRUST, 1.0) * targets
     known, good = _cut(given, targets), np.ones(len(y))
-    heads = [head_of_many(X, random)] if many else number_heads(X, random, graphs)
-    said: list[np.ndarray] = []
+    heads: Sequence[NumberHead] = number_heads(X, random, graphs) if head is None else [head]
+    said, rounds = list[np.ndarray](), list[tuple[Sequence[Trained], np.ndarray]]()
     for number in range(ROUNDS):
         weight = np.where(trusted, first, first * good)
         if many and not number:  # absolute losses take several times as long
             weight[random.permutation(len(y))[MANY:]] = 0
         F = np.stack([*_all_said(heads, known, weight, number), *said])
         heard = weight > 0
-        predicted = stack(F[:, heard], known[heard], weight[heard]) @ F
-        if not (targets & ~trusted).any():  # no label is in doubt
+        shares = stack(F[:, heard], known[heard], weight[heard])
+        predicted = shares @ F
+        if head is None and not (targets & ~trusted).any():  # no label is in doubt
             return NumberEvidence(predicted, (trusted & labelled).astype(np.float64), predicted, predicted, predicted)
+        if head is not None:
+            rounds.append((head.models, shares))
         said = [predicted]  # what one round has found, the next may keep
         unit = np.ones(len(y)) if many else _unit(X, given - predicted, targets, sample, random)
         errors = _errors(given, predicted, unit, targets, sample, before, random)
         good = np.where(trusted, 1.0, errors.good(errors.labels(given, predicted, unit)) * labelled)
-    return _found(errors, given, predicted, unit, good)
+    found = _found(errors, given, predicted, unit, good)
+    return replace(found, rule=NumberRule(rounds, errors)) if rounds else found
 
 
 def _errors(
@@ -123,7 +151,7 @@ def _found(
     return NumberEvidence(predicted, good, errors.suggested(labels), *errors.interval(labels, LEVEL))
 
 
-def _all_said(heads: list[NumberHead], y: np.ndarray, weight: np.ndarray, number: int) -> list[np.ndarray]:
+def _all_said(heads: Sequence[NumberHead], y: np.ndarray, weight: np.ndarray, number: int) -> list[np.ndarray]:
     return [found for head in heads for found in head.predicted(y, weight, number)]
 
 

@@ -5,17 +5,20 @@ settings; how these are put together is a matter of stacking (stacking.py). Rows
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import scipy.sparse
 import torch
 
+from safegain.data.devices import CPU
 from safegain.data.inputs import Rows
+from safegain.data.ranks import ALONE, Ranks
 from safegain.evidence.graph import Spread
-from safegain.evidence.numeric_rows import comparable
+from safegain.evidence.numeric_rows import comparable, on_device
 from safegain.evidence.rounds import Graphs
+from safegain.learners.base import Trained
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
 from safegain.learners.kernel import Kernel, KernelRidge, KernelRidgeInBlocks, Ridge, many_rows, n_landmarks
@@ -40,7 +43,7 @@ class KernelNumbers(NumberHead):
     """Every width, each with every penalty."""
 
     def __init__(self, X: Rows, random: np.random.RandomState) -> None:
-        self.rows = comparable(X)
+        self.rows = on_device(comparable(X))
         self.order = random.permutation(X.shape[0])
 
     def predicted(self, y: np.ndarray, weight: np.ndarray, number: int) -> Iterator[np.ndarray]:
@@ -48,13 +51,17 @@ class KernelNumbers(NumberHead):
         n = len(targets)
         landmarks = self.rows[targets[: min(n_landmarks(n), max(n // 5, LEAST_LANDMARKS))]]
         w, centre = torch.from_numpy(weight).float(), float(np.average(y, weights=weight))
-        Y = torch.from_numpy(y - centre).float()[:, None]
+        Y = (
+            torch.from_numpy(y - centre)
+            .float()[:, None]
+            .to(CPU if scipy.sparse.issparse(self.rows) else self.rows.device)
+        )
         for width in WIDTHS:
             kind = KernelRidgeInBlocks if many_rows(len(y)) else KernelRidge
             ridge: Ridge = kind(Kernel.of(landmarks, width), self.rows, w)
             moment = ridge.moment(Y)
             for penalty in PENALTIES:
-                yield ridge.leave_one_out(Y, moment, penalty)[:, 0].double().numpy() + centre
+                yield ridge.leave_one_out(Y, moment, penalty)[:, 0].to(CPU).double().numpy() + centre
 
 
 class ForestNumbers(NumberHead):
@@ -87,18 +94,32 @@ class FoldedNumbers(NumberHead):
     """
 
     def __init__(
-        self, X: Rows, *learners: Boosting | Linear, random: np.random.RandomState, n_folds: int = N_FOLDS
+        self,
+        X: Rows,
+        *learners: Boosting | Linear,
+        random: np.random.RandomState,
+        n_folds: int = N_FOLDS,
+        crew: Ranks = ALONE,
     ) -> None:
-        self.X, self.learners, self.seed = X, learners, random.randint(2**31)
+        """Processes of the crew share the folds."""
+        self.X, self.learners, self.seed, self.crew = X, learners, random.randint(2**31), crew
         self.n_folds, self.fold = n_folds, random.permutation(X.shape[0]) % n_folds
+        self.models: list[Trained] = []  # of the last round, one for each fold
 
     def predicted(self, y: np.ndarray, weight: np.ndarray, number: int) -> Iterator[np.ndarray]:
         found, learner = np.empty(len(y)), self.learners[min(number, len(self.learners) - 1)]
-        for fold in range(self.n_folds):
-            out = self.fold == fold
-            rows = np.flatnonzero(~out & (weight > 0))
-            model = learner.train(self.X[rows], Target(y[rows], None, weight[rows]), self.seed)
-            found[out] = model.predict(self.X[out])
+        out = [self.fold == fold for fold in range(self.n_folds)]
+
+        def taught(folds: Sequence[np.ndarray]) -> list[Trained]:
+            parts = [np.flatnonzero(~fold & (weight > 0)) for fold in folds]
+            return [learner.train(self.X[rows], Target(y[rows], None, weight[rows]), self.seed) for rows in parts]
+
+        def said(pairs: Sequence[tuple[Trained, np.ndarray]]) -> list[np.ndarray]:
+            return [model.predict(self.X[fold]) for model, fold in pairs]
+
+        self.models = self.crew.shared_out(taught, out)
+        for fold, each in zip(out, self.crew.shared_out(said, list(zip(self.models, out, strict=True))), strict=True):
+            found[fold] = each
         yield found
 
 
@@ -120,9 +141,12 @@ def _usual_heads(X: Rows, random: np.random.RandomState) -> list[NumberHead]:
     ]
 
 
-def head_of_many(X: Rows, random: np.random.RandomState) -> NumberHead:
-    """Each half of the rows is predicted by what the other has taught; sparse rows by a linear model."""
+def head_of_many(X: Rows, random: np.random.RandomState, crew: Ranks = ALONE) -> FoldedNumbers:
+    """Each half of the rows is predicted by what the other has taught; sparse rows by a linear model.
+
+    Processes of the crew share the work.
+    """
     if scipy.sparse.issparse(X):
-        return FoldedNumbers(X, Linear(alpha=1e-3), random=random, n_folds=2)
-    steps = Boosting(max_iter=STEPS, learning_rate=0.2)
-    return FoldedNumbers(X, replace(steps, loss="absolute"), steps, random=random, n_folds=2)
+        return FoldedNumbers(X, Linear(alpha=1e-3), random=random, n_folds=2, crew=crew)
+    X, steps = X.reshape(len(X), -1), Boosting(max_iter=STEPS, learning_rate=0.2)
+    return FoldedNumbers(X, replace(steps, loss="absolute"), steps, random=random, n_folds=2, crew=crew)

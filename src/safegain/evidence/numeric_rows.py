@@ -9,6 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_array
 
+from safegain.data.devices import training_device
 from safegain.data.inputs import Rows, fit_inputs
 from safegain.learners.wrapped import Wrapped
 
@@ -57,3 +58,8 @@ def comparable(X: Rows) -> Rows:
         return X
     flat = X.reshape(len(X), -1)
     return fit_inputs(flat, model="network", scaling="auto").rows(flat).float()
+
+
+def on_device(rows: Rows) -> Rows:
+    """Where kernels are trained; sparse rows stay on the processor."""
+    return rows if scipy.sparse.issparse(rows) else rows.to(training_device())

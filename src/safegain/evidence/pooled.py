@@ -10,6 +10,7 @@ through its neighbours. docs/decisions/0008, 0018 and 0019 have the measurements
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from safegain.data.inputs import Rows, taken_rows
 from safegain.data.labels import ClassLabels
+from safegain.data.ranks import ALONE, Ranks
 from safegain.data.rows import RowSource
 from safegain.evidence.channel import Channel, Evidence, most_likely_transition, posterior
 from safegain.evidence.class_heads import (
@@ -30,7 +32,7 @@ from safegain.evidence.class_heads import (
     KernelHead,
     Once,
 )
-from safegain.evidence.pooling import Weak, fit_pool, fit_through_channel, heard_by_trusted
+from safegain.evidence.pooling import Pool, Weak, fit_pool, fit_through_channel, heard_by_trusted
 from safegain.evidence.rounds import Graphs, Rounds, RoundsHead
 from safegain.learners.calibration import Calibration, calibrate, smoothed
 from safegain.learners.forest import Forest
@@ -51,27 +53,49 @@ def find_evidence(
     calibrating: Tensor,
     random: np.random.RandomState,
     graphs: Graphs | None = None,
+    *,
+    sampled: bool = False,
+    crew: Ranks = ALONE,
 ) -> Evidence:
     """`targets` are the rows whose labels are regressed on, `calibrating` the trusted rows that are a random sample.
 
-    `graphs` are those of the rows, where many have no label.
+    `graphs` are those of the rows, where many have no label; `sampled`: other rows will be asked about.
     """
     if isinstance(X, RowSource):
         X = taken_rows(X, np.arange(len(known.y)))
     weight = torch.where(known.trusted, TRUST, 1.0) * targets
-    if int(targets.sum()) > MANY and not scipy.sparse.issparse(X):
-        return next(_rounds([BoostingHead(X, weight, random)], known, calibrating, random))
+    if sampled or (int(targets.sum()) > MANY and not scipy.sparse.issparse(X)):
+        head = BoostingHead(X, weight, random, crew)
+        found, said = next(_rounds([head], known, calibrating, random))
+        return replace(found, rule=_Rule(head, *said, found.channel))
     right = targets & known.trusted
     spread = [] if graphs is None else _graph_heads(graphs, known, weight, calibrating, random)
     if torch.equal(right, targets):  # no label is in doubt, and none will be another one in a second round
         heads = _heads(X, known, weight, calibrating, RIGHT_FORESTS, random) + spread
-        return next(_rounds(heads, known, calibrating, random))
+        return next(_rounds(heads, known, calibrating, random))[0]
     heads = _heads(X, known, weight, calibrating, FORESTS, random) + spread
     if len(known.y[right].unique()) > 1:
         alone = _heads(X, known, right.float(), calibrating, RIGHT_FORESTS, random)
         heads += [Once(head) for head in alone]
-    *_, last = _rounds(heads, known, calibrating, random)
+    *_, (last, _) = _rounds(heads, known, calibrating, random)
     return last
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Q of rows that had no part in the evidence of many."""
+
+    head: BoostingHead
+    calibration: Calibration
+    nearby: Pool  # says labels
+    pool: Pool  # says classes
+    channel: Channel
+
+    def __call__(self, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray]:
+        labels = torch.from_numpy(y)
+        log_ps = self.calibration(torch.from_numpy(self.head.of_others(X)).float()).numpy()[None]
+        likelihood = self.channel.likelihood(labels, _near(self.nearby, log_ps, labels)).float()
+        return (posterior(torch.from_numpy(self.pool(log_ps)).float(), likelihood).numpy(),)
 
 
 def _heads(
@@ -106,17 +130,22 @@ def _graph_heads(
 
 def _rounds(
     heads: list[Head], known: ClassLabels, calibrating: Tensor, random: np.random.RandomState
-) -> Iterator[Evidence]:
+) -> Iterator[tuple[Evidence, tuple[Calibration, Pool, Pool]]]:
+    """With the calibration of the first head, and the pools that say labels and classes."""
     given, judges = known.one_hot, np.flatnonzero(calibrating)
     heard = random.permutation(np.flatnonzero(known.labelled & ~known.trusted))[:MOST_HEARD]
     rows, hits = np.concatenate([judges, heard]), smoothed(given[judges].double().numpy())
     Q, channel, near, hears = given.float(), None, torch.ones(len(known.y), dtype=torch.float64), True
+    nearby = Pool(np.ones(len(heads)), np.zeros(known.n_classes))
     for number in range(ROUNDS):
-        log_ps = np.stack([_calibrated(head.scores(Q.numpy(), number), given, judges) for head in heads])
+        fits, found = zip(*(_calibrated(head.scores(Q.numpy(), number), given, judges) for head in heads), strict=True)
+        log_ps = np.stack(found)
         said = log_ps[:, rows].astype(np.float64)
         pool, fixed = fit_pool(said[:, : len(judges)], hits), channel is not None
         if channel is None:
-            near = _near(log_ps, known, heard)
+            if len(heard):
+                nearby = fit_pool(said[:, len(judges) :], np.eye(known.n_classes)[known.y[heard].numpy()])
+                near = _near(nearby, log_ps, known.y)
             weak = Weak(known.y[heard], near[heard], known.pairs)
             p = torch.from_numpy(pool(said[:, len(judges) :])).exp().float()
             T = most_likely_transition(p, weak.y, weak.pairs)
@@ -127,23 +156,20 @@ def _rounds(
             pool = heard_pool if hears else pool
         log_p = torch.from_numpy(pool(log_ps)).float()
         Q = torch.where(known.trusted[:, None], given, posterior(log_p, channel.likelihood(known.y, near).float()))
-        yield Evidence(log_p, channel, near, Q)
+        yield Evidence(log_p, channel, near, Q), (fits[0], nearby, pool)
 
 
-def _near(log_ps: np.ndarray, known: ClassLabels, heard: np.ndarray) -> Tensor:
+def _near(nearby: Pool, log_ps: np.ndarray, y: Tensor) -> Tensor:
     """How likely each row's label is by what rows hereabouts are labelled: the heads, pooled to say labels  # (n,)"""
-    if not len(heard):
-        return torch.ones(len(known.y), dtype=torch.float64)
-    labels = np.eye(known.n_classes)[known.y[heard].numpy()]
-    log_r = fit_pool(log_ps[:, heard].astype(np.float64), labels)(log_ps)
-    return torch.from_numpy(np.exp(log_r[np.arange(len(log_r)), known.y.clamp(min=0)]))
+    log_r = nearby(log_ps)
+    return torch.from_numpy(np.exp(log_r[np.arange(len(log_r)), y.clamp(min=0)])).double()
 
 
-def _calibrated(found: Iterator[np.ndarray], given: Tensor, judges: np.ndarray) -> np.ndarray:
-    """log p from the best of a head's scores  # (n, k)"""
+def _calibrated(found: Iterator[np.ndarray], given: Tensor, judges: np.ndarray) -> tuple[Calibration, np.ndarray]:
+    """That of the best of a head's scores, and log p  # (n, k)"""
     fitted = ((torch.from_numpy(scores), _fit(scores, given, judges)) for scores in found)
     scores, fit = min(fitted, key=lambda pair: pair[1].loss)
-    return fit(scores).numpy()
+    return fit, fit(scores).numpy()
 
 
 def _fit(scores: np.ndarray, given: Tensor, judges: np.ndarray) -> Calibration:

@@ -7,8 +7,9 @@ there, from which `resume` goes on; one that its input does not allow leaves not
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +19,33 @@ import pyarrow as pa
 
 from safegain.data.checkpoint import CheckpointError, KeptFolder, has_begun, remove_checkpoint
 from safegain.data.digest import digests, repeated
+from safegain.data.gathering import all_rows
+from safegain.data.ranks import ALONE, Ranks
 from safegain.encoding import EncodingError, TableEncoder, thumbnail
 from safegain.jobs.earlier_tests import earlier_tests
 from safegain.jobs.request import Request, changed_files
 from safegain.jobs.settings import make_estimator
-from safegain.jobs.shown import choose_examples, example_frame, nearest_trusted
+from safegain.jobs.shown import example_frame, examples_of
 from safegain.runs.facts import Files
 from safegain.runs.folder import FACTS, REPORT, REQUEST, Run, RunError, open_run
 from safegain.runs.lock import LOCK, locked
 from safegain.runs.saving import Story, facts_of_rows, write_run
 from safegain.tables import BadFile, Problem, Source, Table, read_problem
+from safegain.tables.files import suffix_of
 
 CHECKPOINT = "checkpoint"
 
 Say = Callable[[str], None]
 
 
-def fit_table(request: Request, folder: Path, *, say: Say, verbose: int) -> Run:
+def fit_table(request: Request, folder: Path, *, say: Say, verbose: int, ranks: Ranks = ALONE) -> Run:
     """Fit what is asked for, and leave a finished run in `folder`, which must not hold anything yet."""
-    check_empty(folder)
-    return _fit(request, folder, claimed(folder), say=say, verbose=verbose)
+    ranks.at_once(lambda: check_empty(folder))
+    return _fit(request, folder, claimed(folder), say=say, verbose=verbose, ranks=ranks)
 
 
-def resume(folder: Path, *, say: Say, verbose: int) -> Run:
-    """Go on with a fit that was killed; a run that had ended is as it was."""
+def resume(folder: Path, *, say: Say, verbose: int, ranks: Ranks = ALONE) -> Run:
+    """Go on with a fit that was killed, in any number of processes; a run that had ended is as it was."""
     if (folder / FACTS).exists():
         run = open_run(folder)
         if (folder / CHECKPOINT).exists() or not (folder / REPORT).exists():  # it was killed right there
@@ -49,53 +53,85 @@ def resume(folder: Path, *, say: Say, verbose: int) -> Run:
                 tidy(folder, folder / CHECKPOINT)
         say(f"{folder}: its fit has ended; there is nothing to go on with")
         return run
-    request = Request.read(folder)
-    if request.processes > 1:
+    request = ranks.at_once(lambda: Request.read(folder))
+    if request.processes > 1 and streams(request):
         raise RunError(
-            f"{folder}: was begun by {request.processes} processes; start these again with the same command, another "
-            f"--out, and --checkpoint {folder / CHECKPOINT}"
+            f"{folder}: was begun by {request.processes} processes that read Parquet in blocks; start these again with "
+            f"the same command, another --out, and --checkpoint {folder / CHECKPOINT}"
         )
-    return _fit(request, folder, locked(folder), say=say, verbose=verbose)
+    return _fit(request, folder, locked(folder), say=say, verbose=verbose, ranks=ranks)
 
 
-def _fit(request: Request, folder: Path, claim: AbstractContextManager[None], *, say: Say, verbose: int) -> Run:
-    """What is wrong with the input is said before the folder is claimed and anything is written."""
+def streams(request: Request) -> bool:
+    """Whether several processes read the rows of Parquet files in blocks: a linear model with search='free'."""
+    path = Path(request.source.train)
+    if path.is_dir() or suffix_of(path) == ".parquet":
+        for task in ("classes", "numbers"):
+            with suppress(ValueError):  # of the other task; what is wrong with both, the fit will say
+                if make_estimator(task, request.settings, verbose=0, random_state=0).streams:
+                    return True
+    return False
+
+
+def _fit(
+    request: Request,
+    folder: Path,
+    claim: AbstractContextManager[None],
+    *,
+    say: Say,
+    verbose: int,
+    ranks: Ranks,
+) -> Run:
+    """What is wrong with the input is said before the folder is claimed and anything is written.
+
+    Each of several processes reads the table, learns the same encoder, and encodes its share of the rows.
+    """
     began = time.perf_counter()
     source, settings = request.source, {"checkpoint": folder / CHECKPOINT, **request.settings}
-    problem = read_problem(source)
+    problem = ranks.together(lambda: read_problem(source))
+    if request.after is not None and ranks.size > 1:
+        raise ValueError("--after: knows the rows of one process alone; fit without torchrun, or without --after")
     estimator = make_estimator(problem.task, settings, verbose=verbose, random_state=request.seed)
     if "certificate" in request.settings and problem.trusted is None:
         raise ValueError("certificate: takes rows whose labels are right, and none were named; name them by --trusted")
-    for note in problem.notes:
+    for note in problem.notes if ranks.rank == 0 else ():
         say(note)
-    encoder, X = _encoded(request, problem)
-    _check_twins(X, problem, source)
-    labels, ledger = problem.said, None
+    mine = slice(*(len(problem.y) * rank // ranks.size for rank in (ranks.rank, ranks.rank + 1)))
+    encoder, X = ranks.together(partial(_encoded, request, problem, mine))
+    _check_twins(all_rows(digests(X), ranks), problem, source)
+    labels, ledger = {name: None if each is None else each[mine] for name, each in problem.said.items()}, None
     if request.after is not None:
         with encoding_of(problem.table):
             ledger = earlier_tests(Path(request.after), problem.table, X)
-    story = _story(request, problem, encoder)
+    story = _story(request, problem, encoder, mine)
     del problem  # the table is read again when rows are shown: it need not lie in memory while the fit goes on
     pa.default_memory_pool().release_unused()
-    with claim:
-        if not (folder / REQUEST).exists():
-            request.write(folder)
+    with ExitStack() as stack:
+
+        def begin() -> None:
+            stack.enter_context(claim)
+            if not (folder / REQUEST).exists():
+                request.write(folder)
+
+        ranks.at_once(begin if ranks.rank == 0 else lambda: None)
         estimator.set_params(checkpoint=KeptFolder(Path(settings["checkpoint"])))
         estimator.fit(X, **labels, ledger=ledger)
         estimator.set_params(checkpoint=None, verbose=0)  # which were this fit's, and are not the model's
-        rows = facts_of_rows(estimator, X)
-        chosen = choose_examples(rows)
-        neighbours = nearest_trusted(X, chosen, np.flatnonzero(rows["trusted"].to_numpy()))
+        rows = ranks.together(partial(facts_of_rows, estimator, X))
+        chosen, neighbours = examples_of(X, rows, ranks)
         del X  # before the table is read again
         try:
-            examples = _shown(np.union1d(chosen, neighbours["neighbour"]), source, folder)
+            shown = np.union1d(chosen, neighbours["neighbour"])
+            examples = ranks.together(lambda: _shown(shown, source, folder) if ranks.rank == 0 else None)
             story = replace(story, examples=examples, neighbours=neighbours)
         except (ValueError, OSError) as error:  # what was learned is not lost with the files
             said = f"No values of rows are shown: {error}"
             story = replace(story, notes=(*story.notes, said))
             say(said)
-        write_run(folder, estimator, rows, replace(story, seconds=time.perf_counter() - began))
-        tidy(folder, Path(settings["checkpoint"]))
+        write_run(folder, estimator, rows, replace(story, seconds=time.perf_counter() - began), ranks=ranks)
+        if ranks.rank == 0:
+            tidy(folder, Path(settings["checkpoint"]))
+        ranks.count(1)  # the run is there
     return open_run(folder)
 
 
@@ -107,8 +143,11 @@ def tidy(folder: Path, checkpoint: Path) -> None:
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
 
 
-def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarray]:
-    """The encoder learns from weak rows alone: rows that are set aside for a certificate are then new to it too."""
+def _encoded(request: Request, problem: Problem, mine: slice) -> tuple[TableEncoder, np.ndarray]:
+    """The encoder learns from weak rows alone: rows that are set aside for a certificate are then new to it too.
+
+    `mine` are the rows that it is asked for.
+    """
     folder = str(Path(request.source.train).parent)
     features: Any = request.image_features  # the encoder checks it
     encoder = TableEncoder(problem.kinds, folder=folder, image_features=features, random_state=request.seed)
@@ -116,14 +155,18 @@ def _encoded(request: Request, problem: Problem) -> tuple[TableEncoder, np.ndarr
     with encoding_of(weak):
         encoder.fit(weak.columns)
     del weak
-    with encoding_of(problem.table):
-        return encoder, encoder.transform(problem.table.columns)
+    part = problem.table if mine == slice(0, len(problem.y)) else problem.table.take(np.arange(len(problem.y))[mine])
+    with encoding_of(part):
+        return encoder, encoder.transform(part.columns)
 
 
-def _check_twins(X: np.ndarray, problem: Problem, source: Source) -> None:
-    """Trusted rows that are also among the doubtful ones are no longer new to a model that learned from these."""
-    train, added = X[: problem.n_train], X[problem.n_train :]
-    if source.id is None and len(added) and (twins := repeated(digests(added), digests(train))):
+def _check_twins(D: np.ndarray, problem: Problem, source: Source) -> None:
+    """Trusted rows that are also among the doubtful ones are no longer new to a model that learned from these.
+
+    D has digests of all rows.
+    """
+    train, added = D[: problem.n_train], D[problem.n_train :]
+    if source.id is None and len(added) and (twins := repeated(added, train)):
         raise BadFile(
             f"{source.trusted}: {len(twins)} of its rows ({problem.table.place(problem.n_train + twins[0])} first) are "
             "also in the training file with a doubtful label; name a column that identifies rows by --id, or take them "
@@ -150,7 +193,7 @@ def _shown(numbers: np.ndarray, source: Source, folder: Path) -> pd.DataFrame:
     return example_frame(problem.table.columns, numbers, pictures)
 
 
-def _story(request: Request, problem: Problem, encoder: TableEncoder) -> Story:
+def _story(request: Request, problem: Problem, encoder: TableEncoder, mine: slice) -> Story:
     source = request.source
     return Story(
         label=source.label,
@@ -158,8 +201,8 @@ def _story(request: Request, problem: Problem, encoder: TableEncoder) -> Story:
         files=Files(source.train, source.trusted, list(source.checked)),
         notes=problem.notes,
         encoder=encoder,
-        ids=problem.ids,
-        groups=problem.groups,
+        ids=None if problem.ids is None else problem.ids[mine],
+        groups=None if problem.groups is None else problem.groups[mine],
     )
 
 

@@ -11,7 +11,7 @@ from safegain.certificates.ledger import UsedRows
 from safegain.certificates.stream import Disagreements, by_disagreements
 from safegain.data.digest import digests, id_digests
 from safegain.encoding import thumbnail
-from safegain.jobs.ready import describe_rows, ready, used_rows, with_columns
+from safegain.jobs.ready import Ready, describe_rows, used_rows, with_columns
 from safegain.jobs.shown import example_frame
 from safegain.runs import certificate_facts
 from safegain.runs.folder import Run, RunError
@@ -45,7 +45,8 @@ def begin_proof(
     claims = by_disagreements(claims, groups=group)
     with locked(folder):
         found = read_rows(pool, columns, id=id, group=group)
-        estimator, X = ready(run, found.table)
+        model = Ready.of(run, found.table.path)
+        estimator, X = model.estimator, model.rows(found.table)
         D, ids = digests(X), _ids(found, len(X))
         if (number := _going_on(run, D, ids, claims, found.groups, allow)) is not None:
             return number, False

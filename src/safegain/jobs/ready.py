@@ -1,7 +1,8 @@
 """The model of a finished run, and tables as it takes them."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -63,13 +64,40 @@ def know_ids(run: Run, ledger: "Ledger") -> None:
         ledger.learned_ids = id_digests(run.labels["id"][~run.labels["set_aside"]])
 
 
-def ready(run: Run, table: Table) -> tuple[Any, np.ndarray]:
-    """The estimator, and the table's rows as it takes them; pictures are looked for beside the table."""
-    from safegain.jobs.fitting import encoding_of
-    from safegain.runs.loading import load
+@dataclass(frozen=True)
+class Ready:
+    """The model of a run, for rows of a table."""
 
-    steps = load(run.folder).named_steps
-    encoder = steps["encoder"].set_params(folder=str(table.path.absolute().parent))
-    steps["model"].ledger_.remark = None  # who asks for it writes it down
-    with encoding_of(table):
-        return steps["model"], encoder.transform(table.columns)
+    estimator: Any
+    encoder: Any  # a TableEncoder
+    classifies: bool
+
+    @classmethod
+    def of(cls, run: Run, path: Path) -> Self:
+        """Pictures are looked for beside the table at `path`."""
+        from safegain.runs.loading import load
+
+        steps = load(run.folder).named_steps
+        steps["model"].ledger_.remark = None  # who asks for it writes it down
+        encoder = steps["encoder"].set_params(folder=str(path.absolute().parent))
+        return cls(steps["model"], encoder, run.facts.task == "classes")
+
+    def rows(self, table: Table) -> np.ndarray:
+        """As the estimator takes them."""
+        from safegain.jobs.fitting import encoding_of
+
+        with encoding_of(table):
+            return self.encoder.transform(table.columns)
+
+    def predictions(self, table: Table) -> dict[str, np.ndarray]:
+        """Columns: the prediction, and of classes their probabilities."""
+        from safegain.learners.wrapped import TrainedEstimator
+
+        estimator, X = self.estimator, self.rows(table)
+        if not self.classifies:
+            return {"prediction": estimator.predict(X)}
+        P = estimator.predict_proba(X)
+        # All but an estimator of the user's say the likeliest class.
+        asked = isinstance(estimator.model_, TrainedEstimator)
+        found = {"prediction": estimator.predict(X) if asked else estimator.classes_[P.argmax(axis=1)]}
+        return found | {f"p({name})": P[:, number] for number, name in enumerate(estimator.classes_)}

@@ -1,4 +1,4 @@
-"""A fit that several processes share, each with its rows of a table of numbers: `torchrun ... -m safegain fit`."""
+"""A fit that several processes share, each of which streams its rows from Parquet files of numbers."""
 
 import time
 from contextlib import nullcontext
@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from safegain.data.checkpoint import KeptFolder
-from safegain.data.parquet import ParquetRows
 from safegain.data.ranks import Ranks
 from safegain.jobs.fitting import CHECKPOINT, Say, claimed, tidy
 from safegain.jobs.request import Request
@@ -34,8 +33,7 @@ def fit_shares(request: Request, folder: Path, ranks: Ranks, *, say: Say, verbos
             request.write(folder)
         ranks.count(1)  # the folder is ours
         estimator.set_params(checkpoint=KeptFolder(Path(settings["checkpoint"])))
-        X = share.X if estimator.streams or not isinstance(share.X, ParquetRows) else share.X[:]
-        estimator.fit(X, share.y, trusted=share.trusted, groups=share.groups)
+        estimator.fit(share.X, share.y, trusted=share.trusted, groups=share.groups)
         estimator.feature_names_in_ = np.array(share.names, dtype=object)
         estimator.set_params(checkpoint=None, verbose=0)
         story = Story(

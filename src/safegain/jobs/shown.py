@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from safegain.data.gathering import all_rows, rows_of_this_rank
+from safegain.data.ranks import Ranks
 from safegain.runs.lot import by_lot
 
 SUSPICIOUS, OTHERS = 2000, 500  # rows shown for being suspicious, and for each of the other reasons
@@ -29,6 +31,18 @@ def choose_examples(labels: pd.DataFrame) -> np.ndarray:
         _drawn(np.flatnonzero(weak)),
     ]
     return np.unique(np.concatenate(chosen))
+
+
+def examples_of(X: np.ndarray, rows: pd.DataFrame, ranks: Ranks) -> tuple[np.ndarray, pd.DataFrame]:
+    """Rows to show, and the trusted rows nearest to them, among the rows of all processes; X and `rows` are ours."""
+    labels = pd.concat(ranks.gather(rows), ignore_index=True)
+    chosen, trusted = choose_examples(labels), np.flatnonzero(labels["trusted"].to_numpy())
+    if ranks.size == 1:
+        return chosen, nearest_trusted(X, chosen, trusted)
+    wanted, mine = np.union1d(chosen, trusted), rows_of_this_rank(len(rows), ranks)
+    found = all_rows(X[wanted[(wanted >= mine.start) & (wanted < mine.stop)] - mine.start], ranks)
+    near = nearest_trusted(found, np.searchsorted(wanted, chosen), np.searchsorted(wanted, trusted))
+    return chosen, near.assign(row=wanted[near["row"]], neighbour=wanted[near["neighbour"]])
 
 
 def _largest(values: np.ndarray, among: np.ndarray, most: int) -> np.ndarray:

@@ -61,6 +61,10 @@ class Learner(Settings, ABC):
         """A cheaper one that ranks among others as this one does."""
         return self
 
+    def in_time(self, seconds: float, n: int, d: int, k: int) -> "Learner":
+        """One that costs no more than so many seconds, of those that differ in nothing but how long they train."""
+        return self
+
     def settled(self, X: Any, target: Target, seed: int) -> "Learner":
         """With the settings that training on these rows would choose: much the same rows need not choose again."""
         return self

@@ -31,6 +31,8 @@ NOISY_NODES, NOISY_ROWS = 8, 20_000  # leaves of a tree on noisy labels; of more
 MOST_BINNED = 200_000  # rows; of more, scikit-learn finds bins from so many, without weights
 FEW_STEPS = 5.0  # learning rates in all, where nothing says when to stop
 LONG = 0.3  # a learning rate
+BEGINNING, USUAL_STEPS = 0.1, 60  # seconds, and steps until it stops, mostly
+LEAST_STEPS = 10  # that are worth their time
 _FILTERS = Lock()  # of warnings: they are those of all threads
 
 
@@ -84,6 +86,11 @@ class Boosting(Family):
         most, patience = ((each + 1) // 2 for each in (self.max_iter, self.patience))
         return replace(self, learning_rate=2 * self.learning_rate, max_iter=most, patience=patience)
 
+    def in_time(self, seconds: float, n: int, d: int, k: int) -> Learner:
+        each = (self.cost(n, d, k) - BEGINNING) / min(self.max_iter, USUAL_STEPS)
+        steps = max(int((seconds - BEGINNING) / each), LEAST_STEPS)
+        return self if steps >= min(self.max_iter, USUAL_STEPS) else replace(self, max_iter=steps)
+
     def variants(self, labels: str, n: int, *, classifies: bool) -> tuple[Learner, ...]:
         if not classifies and n > MANY:  # half of the steps: absolute losses take several times as long
             return (self.draft(),)
@@ -123,8 +130,8 @@ class Boosting(Family):
 
     def cost(self, n: int, d: int, k: int) -> float:
         trees = 1 if k <= 2 else k
-        steps = min(self.max_iter, 60)  # early stopping, mostly
-        return 0.1 + steps * trees * (n * d * 1.2e-8 + self.max_leaf_nodes * d * 3e-6 + 1e-3)
+        steps = min(self.max_iter, USUAL_STEPS)
+        return BEGINNING + steps * trees * (n * d * 1.2e-8 + self.max_leaf_nodes * d * 3e-6 + 1e-3)
 
     def _booster(self, target: Target, stops: bool, seed: int) -> Any:
         kind = HistGradientBoostingRegressor if target.classes is None else HistGradientBoostingClassifier

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, selu
 
+from safegain.data.devices import CPU, training_device
 from safegain.data.inputs import Inputs
 from safegain.data.settings import check, is_number, is_share, is_whole, setting
 from safegain.learners.base import Family
@@ -60,10 +61,12 @@ class DeepNetwork(Family):
         kept = np.flatnonzero(target.weights > 0)
         X, target = X[kept], target.taken(kept)
         inputs = _robust_inputs(X)
-        rows, generator = clipped(inputs.rows(X)), torch.Generator().manual_seed(seed)
+        generator, device = torch.Generator().manual_seed(seed), training_device()
         wanted, mean, unit = _wanted(target)
-        weight = torch.from_numpy(target.weights / target.weights.mean()).float()
-        layers = _Layers.drawn([rows.shape[1], *[self.n_hidden] * self.n_layers, wanted.shape[1]], generator)
+        weight = torch.from_numpy(target.weights / target.weights.mean()).float().to(device)
+        rows, wanted = clipped(inputs.rows(X)).to(device), wanted.to(device)
+        sizes = [rows.shape[1], *[self.n_hidden] * self.n_layers, wanted.shape[1]]
+        layers = _Layers.drawn(sizes, generator, device)
         with torch.enable_grad():  # whatever the caller has switched off
             self._descend(layers, rows, wanted, weight, generator, classifies=target.classes is not None)
         weights, biases = layers.folded
@@ -129,7 +132,7 @@ def _batches(n: int, n_epochs: int, generator: torch.Generator) -> Iterator[tupl
     count = max(n // max(LEAST_BATCH, min(BATCH, n // BATCHES)), 1)
     size, total = n // count, n_epochs * count
     for epoch in range(n_epochs):
-        order = torch.randperm(n, generator=generator)
+        order = torch.randperm(n, generator=generator, device=CPU)
         for number in range(count):
             yield (epoch * count + number + 0.5) / total, order[number * size : (number + 1) * size]
 
@@ -139,7 +142,7 @@ def _kept(shape: torch.Size, share: float, generator: torch.Generator) -> Tensor
 
     Eight units share a draw of 64 bits: draws of their own would be a quarter of the whole time.
     """
-    bits = torch.randint(-(2**63), 2**63 - 1, (-(-shape.numel() // 8),), generator=generator)
+    bits = torch.randint(-(2**63), 2**63 - 1, (-(-shape.numel() // 8),), generator=generator, device=CPU)
     out = min(round(256 * share), 255)
     return (bits.view(torch.uint8)[: shape.numel()].view(shape) >= out).float() * (256 / (256 - out))
 
@@ -151,13 +154,13 @@ class _Layers:
     biases: list[Tensor]
 
     @classmethod
-    def drawn(cls, sizes: list[int], generator: torch.Generator) -> "_Layers":
+    def drawn(cls, sizes: list[int], generator: torch.Generator, device: torch.device) -> "_Layers":
         pairs = list(pairwise(sizes))
         dtype = torch.float32  # whatever torch's default is
-        weights = [torch.randn(before, after, generator=generator, dtype=dtype) for before, after in pairs]
-        weights[-1].zero_()
-        biases = [torch.zeros(after, dtype=dtype) for _, after in pairs]
-        made = cls(torch.ones(sizes[0], dtype=dtype), weights, biases)
+        drawn = [torch.randn(*pair, generator=generator, dtype=dtype, device=CPU) for pair in pairs]
+        drawn[-1].zero_()
+        biases = [torch.zeros(after, dtype=dtype, device=device) for _, after in pairs]
+        made = cls(torch.ones(sizes[0], dtype=dtype, device=device), [W.to(device) for W in drawn], biases)
         for tensor in (made.scales, *made.weights, *made.biases):
             tensor.requires_grad_()
         return made
@@ -178,7 +181,7 @@ class _Layers:
             if number < last:
                 x = selu(x)
                 if share:
-                    x = x * _kept(x.shape, share, generator)
+                    x = x * _kept(x.shape, share, generator).to(x.device)
         return x
 
     @property
@@ -186,4 +189,4 @@ class _Layers:
         """Weights and biases of plain layers."""
         weights = [W.detach() * W.shape[0] ** -0.5 for W in self.weights]
         weights[0] = self.scales.detach()[:, None] * weights[0]
-        return tuple(weights), tuple(b.detach().clone() for b in self.biases)
+        return tuple(W.to(CPU) for W in weights), tuple(b.detach().clone().to(CPU) for b in self.biases)

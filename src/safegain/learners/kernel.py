@@ -17,6 +17,7 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
+from safegain.data.devices import CPU
 from safegain.data.inputs import Rows
 from safegain.data.rows import as_tensor
 
@@ -50,11 +51,12 @@ class Kernel:
     def of(cls, landmarks: Rows, width: float) -> "Kernel":
         between = squared_distances(landmarks, landmarks)
         reach = width * float(between.mean()) or 1.0
-        K = torch.exp(-between / reach).double()
+        K = torch.exp(-between / reach).to(CPU).double()  # not every device has double precision
         K.diagonal().add_(RANK * float(K.sum(dim=1).max()))
         factor = torch.linalg.cholesky(K)
-        one = torch.eye(len(K), dtype=K.dtype)
-        return cls(landmarks, reach, torch.linalg.solve_triangular(factor.T, one, upper=True).float())
+        one = torch.eye(len(K), dtype=K.dtype, device=CPU)
+        root = torch.linalg.solve_triangular(factor.T, one, upper=True).float()
+        return cls(landmarks, reach, root.to(between.device))
 
     def to_landmarks(self, X: Rows) -> Tensor:
         """k(x, l) of rows of the landmarks' kind: a tensor of single precision, or sparse  # (n, l)"""
@@ -91,7 +93,7 @@ class Ridge(ABC):
     weight: Tensor  # (n, 1) of the rows; 0: not fitted
 
     def shrunk(self, penalty: float) -> Tensor:
-        return 1 / (self.gram + penalty).float()
+        return (1 / (self.gram + penalty).float()).to(self.from_landmarks.device)
 
     def of_landmarks(self, moment: Tensor, penalty: float) -> Tensor:
         """K(x, L) times this is the prediction for a row x that is not fitted  # (l, k)"""
@@ -111,10 +113,11 @@ class KernelRidge(Ridge):
 
     def __init__(self, kernel: Kernel, rows: Rows, weight: Tensor) -> None:
         F = kernel.features(rows)
-        self.kernel, self.weight = kernel, weight.float()[:, None]
-        values, vectors = torch.linalg.eigh((F.T @ (self.weight * F)).double())
+        self.kernel, self.weight = kernel, weight.to(F.device).float()[:, None]
+        values, vectors = torch.linalg.eigh((F.T @ (self.weight * F)).to(CPU).double())
         self.gram = values.clamp(min=0)
-        self.F, self.from_landmarks = F @ vectors.float(), (kernel.root.double() @ vectors).float()
+        self.F = F @ vectors.float().to(F.device)
+        self.from_landmarks = (kernel.root.to(CPU).double() @ vectors).float().to(F.device)
 
     def moment(self, Y: Tensor) -> Tensor:
         return self.F.T @ (self.weight * Y)
@@ -129,24 +132,26 @@ class KernelRidgeInBlocks(Ridge):
     """The same for many rows."""
 
     def __init__(self, kernel: Kernel, rows: Rows, weight: Tensor) -> None:
-        self.kernel, self.rows, self.weight = kernel, rows, weight.float()[:, None]
-        gram = torch.zeros(kernel.root.shape[1], kernel.root.shape[1], dtype=torch.float64)
+        device, r = kernel.root.device, kernel.root.shape[1]
+        self.kernel, self.rows, self.weight = kernel, rows, weight.to(device).float()[:, None]
+        gram = torch.zeros(r, r, dtype=torch.float64, device=CPU)
         for block, K in self._passes():
             part = K @ kernel.root
-            gram += part.T @ (self.weight[block] * part)
+            gram += (part.T @ (self.weight[block] * part)).to(CPU)
         values, vectors = torch.linalg.eigh(gram)
-        self.gram, self.from_landmarks = values.clamp(min=0), (kernel.root.double() @ vectors).float()
+        self.gram = values.clamp(min=0)
+        self.from_landmarks = (kernel.root.to(CPU).double() @ vectors).float().to(device)
         self._own: dict[float, Tensor] = {}
 
     def moment(self, Y: Tensor) -> Tensor:
-        total = torch.zeros(len(self.from_landmarks), Y.shape[1], dtype=torch.float64)
+        total = torch.zeros(len(self.from_landmarks), Y.shape[1], dtype=torch.float64, device=CPU)
         for block, K in self._passes():
-            total += K.T @ (self.weight[block] * Y[block])
-        return (self.from_landmarks.double().T @ total).float()
+            total += (K.T @ (self.weight[block] * Y[block])).to(CPU)
+        return (self.from_landmarks.to(CPU).double().T @ total).float().to(Y.device)
 
     def leave_one_out(self, Y: Tensor, moment: Tensor, penalty: float) -> Tensor:
         if penalty not in self._own:  # the same for all targets
-            own = self._own[penalty] = torch.empty(len(Y), 1)
+            own = self._own[penalty] = torch.empty(len(Y), 1, dtype=torch.float32, device=Y.device)
             for block, K in self._passes():
                 torch.mv((K @ self.from_landmarks).square_(), self.shrunk(penalty), out=own[block, 0])
             own *= self.weight

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from safegain.data.devices import CPU, training_device
 from safegain.data.inputs import Inputs, fit_inputs
 from safegain.data.settings import check, is_number, is_whole, setting
 from safegain.learners.base import SCALINGS, Arrays, Family, TrainedFamily
@@ -66,7 +67,7 @@ class KernelMachine(Family):
         ridge = _Ridge(Kernel.of(rows[:m], width), rows, target)
         penalty = self.penalty or ridge.best()[0]
         return TrainedKernelMachine(
-            inputs, ridge.kernel.landmarks, ridge.kernel.reach, *ridge.fit(penalty), target.classes
+            inputs, ridge.kernel.landmarks.to(CPU), ridge.kernel.reach, *ridge.fit(penalty), target.classes
         )
 
     def _with_width(self, rows: Tensor, target: Target) -> "KernelMachine":
@@ -82,7 +83,7 @@ class KernelMachine(Family):
         """The rows that count, scaled, in random order: the first are landmarks."""
         kept = np.random.default_rng(seed).permutation(np.flatnonzero(target.weights > 0))[:MOST_FITTED]
         inputs = fit_inputs(X[kept], model="network", scaling=self.scaling)
-        return inputs, inputs.rows(X[kept]).float(), target.taken(kept)
+        return inputs, inputs.rows(X[kept]).float().to(training_device()), target.taken(kept)
 
     def cost(self, n: int, d: int, k: int) -> float:
         m, n = self.n_landmarks or n_landmarks(n), min(n, MOST_FITTED)
@@ -95,17 +96,18 @@ class _Ridge:
 
     def __init__(self, kernel: Kernel, rows: Tensor, target: Target) -> None:
         self.kernel, self.rows, self.target = kernel, rows, target
-        self.root = torch.from_numpy(np.sqrt(target.weights)).float()[:, None]
-        self.table = torch.from_numpy(np.ascontiguousarray(target.table)).float()
-        self.centre = torch.from_numpy(target.mean).float()
+        self.device = rows.device
+        self.root = torch.from_numpy(np.sqrt(target.weights)).float()[:, None].to(self.device)
+        self.table = torch.from_numpy(np.ascontiguousarray(target.table)).float().to(self.device)
+        self.centre = torch.from_numpy(target.mean).float().to(self.device)
         r, k = kernel.root.shape[1], self.table.shape[1]
-        gram, moment = torch.zeros(r, r, dtype=torch.float64), torch.zeros(r, k, dtype=torch.float64)
+        gram, moment = (torch.zeros(r, columns, dtype=torch.float64, device=CPU) for columns in (r, k))
         for block, F in self._passes(kernel.root):
-            gram += F.T @ F
-            moment += F.T @ self._wanted(block)
+            gram += (F.T @ F).to(CPU)
+            moment += (F.T @ self._wanted(block)).to(CPU)
         values, vectors = torch.linalg.eigh(gram)
         self.gram, self.moment = values.clamp(min=0), vectors.T @ moment
-        self.from_landmarks = (kernel.root.double() @ vectors).float()
+        self.from_landmarks = (kernel.root.to(CPU).double() @ vectors).float().to(self.device)
 
     @cached_property
     def _kept(self) -> list[tuple[slice, Tensor]]:
@@ -124,20 +126,21 @@ class _Ridge:
         """Of left-out predictions for some rows."""
         left_out = self._left_out(penalty, JUDGED)
         n = len(left_out)
-        wanted, weight = self.table[:n], torch.from_numpy(self.target.weights[:n])
+        wanted, weight = self.table[:n].to(CPU), torch.from_numpy(self.target.weights[:n])
         if self.target.classes is None:
-            squares = (left_out + self.centre - wanted).double().square()[:, 0]
+            squares = (left_out + self.centre.to(CPU) - wanted).double().square()[:, 0]
             return float((weight * squares).sum() / weight.sum())
         return calibrate(left_out, wanted, weight).loss
 
     def fit(self, penalty: float) -> tuple[Tensor, Tensor]:
         """Scores are K(x, L) times the first plus the second; for classes the calibration is within."""
-        of_landmarks = self.from_landmarks @ (self._shrunk(penalty)[:, None] * self.moment).float()
+        rotated = (self._shrunk(penalty)[:, None] * self.moment).float().to(self.device)
+        of_landmarks = (self.from_landmarks @ rotated).to(CPU)
         if self.target.classes is None:
-            return of_landmarks, self.centre
+            return of_landmarks, self.centre.to(CPU)
         left_out = self._left_out(penalty, MOST_CALIBRATING)
         n = len(left_out)
-        calibration = calibrate(left_out, self.table[:n], torch.from_numpy(self.target.weights[:n]))
+        calibration = calibrate(left_out, self.table[:n].to(CPU), torch.from_numpy(self.target.weights[:n]))
         return of_landmarks * calibration.scale, calibration.bias
 
     def _shrunk(self, penalty: float) -> Tensor:
@@ -146,7 +149,8 @@ class _Ridge:
     def _left_out(self, penalty: float, most: int) -> Tensor:
         """Predictions about the centre for the first rows, each by all rows but itself."""
         shrunk = self._shrunk(penalty)
-        rotated, shrunk = (shrunk[:, None] * self.moment).float(), shrunk.float()
+        rotated = (shrunk[:, None] * self.moment).float().to(self.device)
+        shrunk = shrunk.float().to(self.device)
         found = []
         for block, F in self._kept if len(self.rows) <= MOST_KEPT else self._passes(self.from_landmarks):
             if block.start >= most:
@@ -154,7 +158,7 @@ class _Ridge:
             F, block = F[: most - block.start], slice(block.start, min(block.stop, most))
             own = (F.square() @ shrunk).clamp(max=0.999)[:, None]
             found.append((F @ rotated - own * self._wanted(block)) / (1 - own) / self.root[block])
-        return torch.cat(found)
+        return torch.cat(found).to(CPU)
 
     def _wanted(self, block: slice) -> Tensor:
         return self.root[block] * (self.table[block] - self.centre)

@@ -1,5 +1,6 @@
 """The two-layer network as a learner: trained by the recipe, or by a solver that a search can walk back over."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from safegain.bilevel.models import TwoLayer
@@ -8,12 +9,13 @@ from safegain.bilevel.solvers import Solver
 from safegain.data.inputs import Inputs, fit_inputs
 from safegain.data.parts import Parts
 from safegain.data.settings import check, is_number, is_whole, setting
-from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Setup
+from safegain.learners.base import ALPHA, SCALINGS, Differentiable, Learner, Setup
 from safegain.learners.recipe import GAIN, N_HIDDEN, Recipe, recipe_for
 from safegain.learners.target import Target
 from safegain.learners.trained import TrainedModel
 from safegain.learners.training import bare_parts, train_by_recipe, train_by_solver
 
+BEGINNING, LEAST_STEPS = 0.5, 50  # seconds, and steps that are worth their time
 SOLVER_HIDDEN = 100  # units where a solver trains the network: hypergradients walk back over every step
 
 
@@ -71,7 +73,14 @@ class Network(Differentiable):
 
     def cost(self, n: int, d: int, k: int) -> float:
         recipe = self.recipe or recipe_for(n)
-        return 0.5 + recipe.n_steps * recipe.batch_size * (self.n_hidden or N_HIDDEN) * (d + k + 20) * 2e-10
+        return BEGINNING + recipe.n_steps * recipe.batch_size * (self.n_hidden or N_HIDDEN) * (d + k + 20) * 2e-10
+
+    def in_time(self, seconds: float, n: int, d: int, k: int) -> Learner:
+        recipe, cost = self.recipe or recipe_for(n), self.cost(n, d, k)
+        if cost <= seconds or self.solver is not None or k == 1:  # a solver has its own end
+            return self
+        n_steps = int(recipe.n_steps * (seconds - BEGINNING) / (cost - BEGINNING))
+        return replace(self, recipe=recipe.shortened(max(n_steps, LEAST_STEPS)))
 
     def setup(self, parts: Parts) -> Setup:
         if parts.classes is not None and self.solver is None:

@@ -19,6 +19,7 @@ from torch.nn.functional import cross_entropy
 from safegain.bilevel.models import TwoLayer
 from safegain.bilevel.solvers import Descent
 from safegain.bilevel.update_rules import OneCycleAdamW
+from safegain.data.devices import CPU, training_device
 from safegain.data.settings import Settings, check, is_number, is_share, is_whole, setting
 
 N_HIDDEN = 256  # units that the recipe was made for
@@ -54,6 +55,10 @@ class Recipe(Settings):
         rule = OneCycleAdamW(self.learning_rate, self.weight_decay)
         return Descent(rule, self.n_steps, self.batch_size)
 
+    def shortened(self, n_steps: int) -> "Recipe":
+        """With fewer steps; decay is the same over all of them."""
+        return replace(self, n_steps=n_steps, weight_decay=self.weight_decay * self.n_steps / n_steps)
+
 
 RECIPE = Recipe()  # the one that everybody gets who names none
 FEW, MANY = 512, 20_000  # rows between which the recipe is that one
@@ -78,11 +83,12 @@ class DropoutNetwork(Module):
     def __init__(self, model: TwoLayer, dropout: float, generator: torch.Generator) -> None:
         super().__init__()
         self.model, self.dropout = model, dropout
-        theta = torch.zeros(model.n_parameters, dtype=model.dtype)
+        theta = torch.zeros(model.n_parameters, dtype=model.dtype, device=CPU)
         U, _, V, _ = model.split(theta)
         for weights, scale in ((U, (2 / model.d) ** 0.5), (V, model.h**-0.5)):
-            weights.copy_(torch.randn(weights.shape, generator=generator, dtype=model.dtype) * scale)
-        self.theta = Parameter(theta)
+            drawn = torch.randn(weights.shape, generator=generator, dtype=model.dtype, device=CPU)
+            weights.copy_(drawn * scale)
+        self.theta = Parameter(theta.to(training_device()))
 
     def forward(self, X: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return self.model.outputs(self.theta, X, None if generator is None else self._factors(len(X), generator))
@@ -91,16 +97,16 @@ class DropoutNetwork(Module):
         """Zero for a dropped unit; the others make up for it  # (h, n)"""
         if not self.dropout:
             return None
-        draws = torch.rand(n, self.model.h, generator=generator, dtype=self.model.dtype)
+        draws = torch.rand(n, self.model.h, generator=generator, dtype=self.model.dtype, device=CPU)
         kept = (draws >= self.dropout).T.contiguous()  # turned while it is small
-        return kept.to(draws.dtype).div_(1 - self.dropout)
+        return kept.to(self.theta.device, draws.dtype).div_(1 - self.dropout)
 
 
 @dataclass(frozen=True)
 class Material:
     """What a network may learn from: weak rows and trusted rows, and trusted rows held out to stop on."""
 
-    X: Any  # (n, d) a tensor, or StreamedRows
+    X: Any  # (n, d) a tensor, or StreamedRows; on the device of the training, and numbers of rows in memory
     y: Tensor  # (n,) class numbers, -1 where there is no label
     trusted: Tensor  # (n,) bool
     X_held: Tensor
@@ -191,13 +197,13 @@ def batches(rows: Tensor, size: int, generator: torch.Generator) -> Iterator[Ten
     """Batches without end. A round has a new order of the rows, and what is left of it below a batch is not used."""
     size = min(size, len(rows))
     while True:
-        order = rows[torch.randperm(len(rows), generator=generator)]
+        order = rows[torch.randperm(len(rows), generator=generator, device=CPU)]
         yield from (order[i : i + size] for i in range(0, len(rows) - size + 1, size))
 
 
 def draw(rows: Tensor, n: int, generator: torch.Generator) -> Tensor:
     """n of the rows, with repetition; none, if there are none."""
-    return rows[torch.randint(len(rows), (n,), generator=generator)] if len(rows) else rows
+    return rows[torch.randint(len(rows), (n,), generator=generator, device=CPU)] if len(rows) else rows
 
 
 def held_out_loss(network: DropoutNetwork, material: Material) -> tuple[float, float]:

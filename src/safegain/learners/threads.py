@@ -8,6 +8,8 @@ import torch
 from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
+from safegain.data.devices import for_threads
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -33,7 +35,7 @@ def side_by_side(
     workers = min(n_threads(), len(items))
     if workers <= 1:
         return [work(item) for item in items]
-    pools, share = ThreadpoolController(), n_threads() // workers
+    pools, share, work = ThreadpoolController(), n_threads() // workers, for_threads(work)
 
     def with_a_share(item: Item) -> Result:
         n_threads()  # torch settles a new thread's number when it is first asked

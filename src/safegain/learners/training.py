@@ -7,6 +7,7 @@ from safegain.bilevel.losses import CrossEntropy, SquaredError
 from safegain.bilevel.lower import LowerLevel
 from safegain.bilevel.models import TwoLayer
 from safegain.bilevel.settling import settled
+from safegain.data.devices import CPU, training_device
 from safegain.data.inputs import Rows
 from safegain.data.parts import Part, Parts
 from safegain.learners.base import Differentiable, Setup
@@ -57,20 +58,19 @@ def train_by_recipe(setup: Setup, X: Rows, target: Target, recipe: Recipe, seed:
     assert target.classes is not None
     model, dtype = setup.model, torch.float32
     single = TwoLayer(model.d, model.h, model.k, dtype=dtype, gain=model.gain)
-    generator, rows = torch.Generator().manual_seed(seed), setup.inputs.rows(X).to(dtype)
-    Q = torch.from_numpy(target.values).to(dtype)
-    weight = None if target.weight is None else torch.from_numpy(target.weights / target.weights.mean()).to(Q.dtype)
-    n = len(target)
-    material = Material(
-        rows, Q.argmax(dim=1), torch.ones(n, dtype=torch.bool), rows[:0], torch.empty(0).long(), Q.shape[1], weight
-    )
+    generator, device = torch.Generator().manual_seed(seed), training_device()
+    rows, Q = setup.inputs.rows(X).to(device, dtype), torch.from_numpy(target.values).to(device, dtype)
+    weight = None if target.weight is None else torch.from_numpy(target.weights / target.weights.mean()).to(Q)
+    everyone = torch.ones(len(target), dtype=torch.bool, device=CPU)
+    labels = torch.from_numpy(target.values.argmax(axis=1))
+    material = Material(rows, labels, everyone, rows[:0], labels[:0], Q.shape[1], weight)
     network = DropoutNetwork(single, recipe.dropout, generator)
     with torch.enable_grad():  # whatever the caller has switched off
         theta = train(SoftLabels(network, material, generator, Q), recipe).theta.detach()
-    return TrainedModel(setup.inputs, model, theta.to(model.dtype), target.classes)
+    return TrainedModel(setup.inputs, model, theta.to(CPU, model.dtype), target.classes)
 
 
 def bare_parts(X: Rows, target: Target) -> Parts:
     """Rows alone, for a learner to be set up on."""
-    none = torch.empty(0)
+    none = torch.empty(0, device=CPU)
     return Parts(Part(X, none), Part(X, none), None, target.classes)

@@ -30,7 +30,7 @@ from safegain.bilevel.losses import CrossEntropy, SquaredError
 from safegain.data.digest import row_blocks
 from safegain.data.labels import one_hot
 from safegain.data.ranks import Ranks
-from safegain.data.rows import BLOCK_ROWS
+from safegain.data.rows import BLOCK_ROWS, by_blocks
 from safegain.estimators.record import Record
 from safegain.learners.trained import TrainedModel
 
@@ -72,18 +72,19 @@ def of_rows(record: Record, rows: Any) -> pd.DataFrame:
 
 def _without_steps(record: Record, rows: Any) -> pd.DataFrame:
     labels, model, reference = record.labels, record.model, record.references[record.reference]
-    expected = None if labels.classes is not None else np.asarray(model.predict(rows), dtype=float)
+    expected = None if labels.classes is not None else np.asarray(by_blocks(model.predict, rows), dtype=float)
     if expected is None:
-        p, w = torch.from_numpy(np.asarray(model.predict_proba(rows), dtype=float)), torch.from_numpy(record.weight)
+        p = torch.from_numpy(np.asarray(by_blocks(model.predict_proba, rows), dtype=float))
+        w = torch.from_numpy(record.weight)
         pull = w[:, None] * torch.from_numpy(record.moved) + (1 - w)[:, None] * p
         effect = ((pull + p) / 2 * (1 - pull)).sum(dim=1).numpy()
-        disagrees = model.predict(rows) != reference.predict(rows)
+        disagrees = by_blocks(model.predict, rows) != by_blocks(reference.predict, rows)
     else:
         heard = record.trusted & ~record.set_aside
         deviation = float(np.sqrt(np.mean(np.square(expected - labels.given)[heard])))
         z, target = torch.from_numpy(expected), torch.from_numpy(record.corrected)
         effect = effect_on_numbers(z, torch.ones_like(z), torch.from_numpy(record.weight), target, deviation).numpy()
-        disagrees = np.abs(expected - reference.predict(rows)) > 0.5 * labels.scale
+        disagrees = np.abs(expected - by_blocks(reference.predict, rows)) > 0.5 * labels.scale
     effect[record.trusted] = 0.0
     found = pd.DataFrame({"effect": effect, "disagrees": np.asarray(disagrees)})
     return found if expected is None else found.assign(expected=expected)

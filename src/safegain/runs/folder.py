@@ -33,6 +33,8 @@ from safegain.runs import columns
 from safegain.runs.certificate_facts import Certificate
 from safegain.runs.columns import Columns
 from safegain.runs.facts import Facts
+from safegain.tables.bad_file import BadFile
+from safegain.tables.unpacking import check_claims, check_words, texts_of
 
 FORMAT = 3
 DOUBTFUL = 0.5  # suspicion above which a label is more likely wrong than right
@@ -204,12 +206,23 @@ def read_parquet(path: Path, must: Columns, may: Columns | None = None) -> pd.Da
     """The columns that are known, each of a type that fits. Whole numbers stay whole beside missing ones."""
     with opened_parquet(path, must, may or {}) as file:
         names = [name for name in file.schema_arrow.names if name in must or name in (may or {})]
-        found = file.read(columns=names).replace_schema_metadata(None)  # pandas would take what it says for granted
+        found = _read(path, file, names).replace_schema_metadata(None)  # pandas would take what it says for granted
         found.validate(full=True)  # texts that are none, above all
         empty = [name for name in names if name not in _MAY_MISS and found.column(name).null_count]
         if empty:
             raise damaged(path, f"column {empty[0]} has gaps")
         return found.to_pandas(integer_object_nulls=True)
+
+
+def _read(path: Path, file: Any, names: list[str]) -> pa.Table:
+    """Texts come as numbers of words first, to see how long they are."""
+    texts = [name for name in texts_of(file.schema_arrow) if name in names]
+    if not texts:
+        return file.read(columns=names)
+    with pq.ParquetFile(path, read_dictionary=texts) as coded:
+        found = coded.read(columns=names)
+    check_words(path, found)
+    return found.cast(pa.schema([file.schema_arrow.field(name) for name in found.schema.names]))
 
 
 _MAY_MISS = ("id", "given", "suggested", "low", "high", "group", "picture")
@@ -222,7 +235,10 @@ def opened_parquet(path: Path, must: Columns, may: Columns) -> Iterator[Any]:
         with pq.ParquetFile(path) as file:
             if bad := columns.misfit(file.schema_arrow, must, may):
                 raise damaged(path, bad)
+            check_claims(path, file, {*must, *may})
             yield file
+    except BadFile as error:
+        raise damaged(path, str(error).removeprefix(f"{path}: ")) from None
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         told = str(error).splitlines() or [type(error).__name__]
         raise damaged(path, told[0]) from None

@@ -10,12 +10,13 @@ from torch import Tensor
 
 from safegain.data.checkpoint import Tensors
 from safegain.data.labels import one_hot
+from safegain.data.ranks import Ranks
 from safegain.evidence.channel import Evidence
 from safegain.evidence.pooled import TRUST, find_evidence
 from safegain.learners.mixture import logits_of
 from safegain.learners.target import Target
 from safegain.learners.wrapped import Wrapped
-from safegain.search.arrangement import numbers, numbers_of_any
+from safegain.search.arrangement import numbers_of_any
 from safegain.search.class_jury import ClassJury
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
@@ -48,7 +49,7 @@ class ClassTask(Task[Evidence, ClassJury]):
     def prepare(self) -> None:
         _ = self.material.graphs
 
-    def find_evidence(self, fold: Fold, random: np.random.RandomState) -> Evidence:
+    def find_evidence(self, fold: Fold, random: np.random.RandomState, crew: Ranks) -> Evidence:
         material, rows = self.material, self.material.rows
         return find_evidence(
             material.evidence_rows,
@@ -57,6 +58,8 @@ class ClassTask(Task[Evidence, ClassJury]):
             fold.trusted & rows.sample,
             random,
             material.graphs,
+            sampled=self.sampled,
+            crew=crew,
         )
 
     def evidence_of(self, tensors: Tensors) -> Evidence:
@@ -114,14 +117,14 @@ class ClassTask(Task[Evidence, ClassJury]):
             f"{self.measure} {new.loss:.4g} against {old.loss:.4g} and {new.mistakes} against {old.mistakes} mistakes"
         )
 
-    def choice(self, model: Any, evidence: Evidence) -> Choice:
-        Q = self.of_all_weak(self.material.rows.of_weak(evidence.Q), model)
-        return Choice(model, torch.ones(len(Q)), Q)
+    def choice(self, model: Any, known: Sequence[np.ndarray]) -> Choice:
+        (Q,) = known
+        whole = self.of_all_weak(torch.from_numpy(Q), model)
+        return Choice(model, torch.ones(len(whole)), whole)
 
     def as_given(self, model: Any) -> Choice:
-        parts, rows = self.problem.parts, self.material.rows
+        parts = self.problem.parts
         given, bare = one_hot(parts.weak.y, self.material.k, torch.float32), ~parts.labelled
         if bare.any():
-            own = model.predict_proba(self.material.X[numbers(rows.weak & ~rows.labelled).numpy()])
-            given[bare] = self.of_all_bare(own, model).float()
+            given[bare] = torch.from_numpy(self.of_unlabelled(model)).float()
         return Choice(model, parts.labelled.to(torch.float64), given)

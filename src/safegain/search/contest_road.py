@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from safegain.data.checkpoint import Kept
+from safegain.data.ranks import ALONE, Ranks
 from safegain.data.stages import Stages
 from safegain.evidence.pooled import MANY
 from safegain.learners.mixture import TrainedMixture
@@ -33,6 +34,7 @@ from safegain.search.candidates import affordable, candidates, that_scale
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
 from safegain.search.entry import ByFold, Entry, by_kind, for_each
 from safegain.search.folds import FEW, Fold, apart, folds_of, last_fold
+from safegain.search.in_time import in_time
 from safegain.search.judges import contest_judges
 from safegain.search.measured_worth import find_worth
 from safegain.search.mixing import Mix
@@ -63,7 +65,8 @@ class _Road:
         self.seed = random.randint(2**31)
         # Of few labels that are all right, each fold is a small problem with many other rows, of which some are enough.
         self.part = self._some() if rows.all_right and len(self.folds) > 1 else None
-        self.many = len(self.material.y) > MANY and self.part is None
+        self.many = task.sampled or (len(self.material.y) > MANY and self.part is None)
+        self.crew = self.problem.parts.ranks
         self.entries = self._entries()
         self.stages = Stages(0, random, torch.Generator(), self.problem.checkpoint, self.problem.watch)
 
@@ -78,13 +81,13 @@ class _Road:
         self.stages.total = len(self.folds) + 1 + compared + 2 + self.material.rows.all_right
         evidences, last = self._evidences()
         self._screen(evidences)
-        self._each(self.entries, lambda entry: self._enter(entry, evidences))
+        self._enter_all(evidences)
         jury = self.task.jury(self.folds, evidences, self.weight)
         evidences.clear()  # of many classes, they are a lot
         found = [entry.P for entry in self.entries]
         references, new = by_kind(self.entries, range(len(found)))
-        mix, jury = self.task.mixed(jury, found, new)
-        kept = min(references, key=lambda number: self.task.loss(jury, found[number]))
+        mix, jury = self.crew.agreed(self.task.mixed(jury, found, new))
+        kept = self.crew.agreed(min(references, key=lambda number: self.task.loss(jury, found[number])))
         margins = []
         if upper is not None:
             both = (self._mixtures(each) for each in (self.task.alone(jury, kept, found[kept]), mix))
@@ -108,21 +111,37 @@ class _Road:
         if not self.many:
             folds["last-evidence"] = last_fold(self.material.rows)
         self.task.prepare()
-        found = find_evidences(self.task, folds, self.stages, self.problem.random, many=self.many)
+        found = find_evidences(self.task, folds, self.stages, self.problem.random, many=self.many, crew=self.crew)
+        self.task.keep_time(found[0])
         return found[: len(self.folds)], found[0 if self.many else -1]
 
     def _each(self, entries: Sequence[Entry], work: Callable[[Entry], Any]) -> list[Any]:
-        """Of many rows, each training has all threads."""
-        return [work(entry) for entry in entries] if self.many else for_each(entries, work, self.material.size)
+        """What work makes of each, by one process of the crew; of many rows, each training has all threads."""
+
+        def done(some: Sequence[Entry]) -> list[Any]:
+            return [work(entry) for entry in some] if self.many else for_each(some, work, self.material.size)
+
+        return self.crew.shared_out(done, entries, self._cost)
+
+    def _cost(self, entry: Entry) -> float:
+        """Seconds of its training, roughly."""
+        n, d, k = self.material.size
+        n = int(self.material.rows.trusted.sum()) if entry.candidate.labels == "trusted" else n
+        return entry.candidate.learner.cost(n, d, k)
 
     def _last(self, numbers: set[int], evidence: Any) -> dict[int, Any]:
         """The models to hand over."""
-        if self.many:
+        if self.many or not self._time_for(numbers):
             return {number: self.entries[number].models[0] for number in numbers}
         self.stages.begin("last training")
         fold, order, corrected = last_fold(self.material.rows), sorted(numbers), self.task.corrected(evidence)
         entries = [self.entries[number] for number in order]
         return dict(zip(order, self._each(entries, lambda entry: self._trained(entry, fold, corrected)), strict=True))
+
+    def _time_for(self, numbers: set[int]) -> bool:
+        """To train these once more."""
+        clock = self.task.clock
+        return clock.budget is None or sum(self.entries[number].seconds for number in numbers) <= clock.left
 
     def _concluded(
         self, kept: int, mix: Mix, margins: list[SetMargin], members: dict[int, Any], evidence: Any
@@ -135,10 +154,13 @@ class _Road:
             reason = "nothing was better on trusted rows that the search did not use"
         elif reason is None and not old.gives_way_to(new):
             reason = f"the new model was not better ({told})"
+        reason = self.crew.agreed(reason)
         sets = (SetMargin.between("held-out rows", old.loss, new.loss), *margins)
-        given = self.task.as_given(members[kept])
+        given = self.crew.together(lambda: self.task.as_given(members[kept]))
+        known = self.task.of_weak(evidence)
         if reason is None:
-            best = self.task.choice(self._mixture([members[number] for number in mix.members], mix), evidence)
+            mixture = self._mixture([members[number] for number in mix.members], mix)
+            best = self.crew.together(lambda: self.task.choice(mixture, known))
             claim = better(new.loss, old.loss, reference.labels, reference.learner_name)
             report = SafenessReport(False, 1, sets, safe(f"{claim}, with {told}"))
         else:
@@ -155,7 +177,7 @@ class _Road:
             comparison(self.entries, scores, new, among),
             leaderboard=leaderboard(self.entries, scores, mix),
             n_iter=len(self.entries),
-            suggestions=self.task.suggestions(evidence),
+            suggestions=self.task.suggestions(known),
         )
 
     def _entries(self) -> list[Entry]:
@@ -187,7 +209,7 @@ class _Road:
         weight = None if self.weight is None else self.weight[judged[self.judged].numpy()]
         jury = self.task.jury(folds, evidences[: len(folds)], weight)
 
-        def loss(entry: Entry) -> float:
+        def tried(entry: Entry) -> tuple[Entry, float]:
             began = time.perf_counter()
             tried = zip(folds, evidences[: len(folds)], strict=True)
             models = [self._trained(entry, fold, self.task.corrected(evidence), some) for fold, evidence in tried]
@@ -195,20 +217,28 @@ class _Road:
                 entry.models = models
             found = self.task.loss(jury, self._outputs(models, folds))
             entry.seconds = time.perf_counter() - began
-            return found
+            return entry, found
 
-        order = np.argsort(self._each(self.entries, loss), kind="stable").tolist()
+        self.entries, losses = map(list, zip(*self._each(self.entries, tried), strict=True))
+        order = np.argsort(losses, kind="stable").tolist()
         references, new = by_kind(self.entries, order)
         stay = {*new[:FINALISTS], *references[:REFERENCES_LEFT]}
         self.entries = [entry for number, entry in enumerate(self.entries) if number in stay]
 
-    def _enter(self, entry: Entry, evidences: Sequence[Any]) -> None:
+    def _enter_all(self, evidences: Sequence[Any]) -> None:
+        if self.task.clock.budget is None:
+            self.entries = self._each(self.entries, lambda entry: self._enter(entry, evidences))
+        else:
+            self.entries = in_time(self.entries, self.task, self.folds, lambda entry: self._enter(entry, evidences))
+
+    def _enter(self, entry: Entry, evidences: Sequence[Any]) -> Entry:
         self.stages.begin(entry.candidate.name)
         began = time.perf_counter()
         for fold, evidence in list(zip(self.folds, evidences, strict=True))[len(entry.models) :]:
             entry.models.append(self._trained(entry, fold, self.task.corrected(evidence), self.part))
         entry.P = self._outputs(entry.models, self.folds)
         entry.seconds += time.perf_counter() - began
+        return entry
 
     def _trained(self, entry: Entry, fold: Fold, corrected: Target | None, part: np.ndarray | None = None) -> Any:
         """On these rows of `part`, or on all that the candidate takes; a draft, where the model is not handed over."""
@@ -253,23 +283,38 @@ class _Road:
             reason = self.task.obstacle
         elif n >= FEW:
             reason = f"held_out leaves none of {n} trusted rows to compare models on"
-        model = self._trained(entry, last_fold(self.material.rows), None)
-        given, none = self.task.as_given(model), torch.empty(0, dtype=torch.long)
+        (model,) = self._each([entry], lambda entry: self._trained(entry, last_fold(self.material.rows), None))
+        given, none = self.crew.together(lambda: self.task.as_given(model)), torch.empty(0, dtype=torch.long)
         report = SafenessReport(True, None, (), fell_back(reason, labels, learner=entry.candidate.learner_name))
         return Outcome(given, given, labels, {labels: model}, report, Comparison(none, {}, {}))
 
 
 def find_evidences(
-    task: Task, folds: Mapping[str, Fold], stages: Stages, random: np.random.RandomState, *, many: bool
+    task: Task,
+    folds: Mapping[str, Fold],
+    stages: Stages,
+    random: np.random.RandomState,
+    *,
+    many: bool,
+    crew: Ranks = ALONE,
 ) -> list[Any]:
-    """Of every fold, each a stage of its own, in the order of the folds; of many rows, one after the other."""
+    """Of every fold, each a stage of its own, in the order of the folds; of many rows, one after the other.
+
+    Processes of a crew share the folds; of many rows they find each together.
+    """
     seeds = dict(zip(folds, random.randint(2**31, size=len(folds)).tolist(), strict=True))
 
-    def find(name: str) -> Any:
-        if (kept := stages.kept(name)) is None:
-            found = task.find_evidence(folds[name], np.random.RandomState(seeds[name]))
-            kept = stages.keep(name, Kept(found.tensors))
+    def find(name: str, together: Ranks = ALONE) -> Any:
+        if (kept := together.agreed(stages.kept(name))) is None:
+            found = task.find_evidence(folds[name], np.random.RandomState(seeds[name]), together)
+            if task.sampled:  # its rule is not kept: a run that goes on finds it again
+                return found
+            kept = Kept(found.tensors)
+            if together.rank == 0:
+                stages.keep(name, kept)
         return task.evidence_of(kept.tensors)
 
     names = list(folds)
-    return [find(name) for name in names] if many else side_by_side(find, names)
+    if many:
+        return [find(name, crew) for name in names]
+    return crew.shared_out(lambda some: side_by_side(find, some), names)

@@ -1,6 +1,7 @@
 """All rows of a fit in one order, and what a candidate may train on of them."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,7 @@ from safegain.data.digest import clusters
 from safegain.data.inputs import Rows, join_rows
 from safegain.data.labels import ClassLabels, one_hot
 from safegain.data.parts import Parts
+from safegain.data.rows import RowSource
 from safegain.evidence.channel import counted_pairs
 from safegain.evidence.numeric_rows import numeric_rows, without_gaps
 from safegain.evidence.rounds import Graphs
@@ -22,6 +24,7 @@ from safegain.learners.wrapped import Wrapped
 from safegain.search.arrangement import Arrangement, numbers
 from safegain.search.candidates import CORRECTED
 from safegain.search.folds import Fold
+from safegain.search.learned_rows import LEAST_ROWS, LearnedRows
 
 UNLABELLED = 0.2  # of the rows, from which on they are asked
 
@@ -36,10 +39,16 @@ class Material:
     weight: np.ndarray | None  # (n,) of the user's
     given: Tensor | None  # (n,) labels of trusted rows before they were checked; None: not known
     digests: np.ndarray | None = None  # (n, 2) of the rows; None: not known
+    mine: slice | np.ndarray = field(default_factory=lambda: slice(None))  # of the weak rows, those of this process
+    sample: np.ndarray | None = None  # numbers of those among all weak rows of this process; None: these are all
 
     @classmethod
-    def of(cls, parts: Parts, learner: Learner) -> "Material":
+    def of(cls, parts: Parts, learner: Learner, most: int | None = None) -> "Material":
         """An estimator of the user's gets rows in the order that the user has them in: what it would have had."""
+        alone = parts.ranks.size == 1 and not isinstance(parts.weak.X, RowSource)
+        few = alone and most is None and len(parts.weak) <= LEAST_ROWS
+        learned = LearnedRows(parts, slice(None)) if few else LearnedRows.of(parts, most)
+        parts = learned.parts
         X = join_rows([parts.weak.X, *(part.X for part in parts.trusted)])
         y = torch.cat([parts.weak.y, *(part.y for part in parts.trusted)])
         weights = [part.weight for part in (parts.weak, *parts.trusted)]
@@ -63,7 +72,7 @@ class Material:
             weak = numbers(rows.labelled & rows.weak).numpy()
             labels = y[weak].numpy()
             shown = numeric_rows(X.taken(), learner, weak, labels if parts.classes is None else parts.classes[labels])
-        return cls(X, shown, y, rows, parts.classes, weight, given, D)
+        return cls(X, shown, y, rows, parts.classes, weight, given, D, learned.mine, learned.numbers)
 
     @cached_property
     def alike(self) -> Tensor | None:
@@ -82,6 +91,14 @@ class Material:
         doubtful = numbers(rows.labelled & rows.weak).numpy()
         sources = np.concatenate([numbers(rows.trusted).numpy(), np.random.RandomState(0).permutation(doubtful)])
         return Graphs.of(self.evidence_rows, sources)
+
+    @cached_property
+    def filled(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Rows without gaps, as those of the evidence."""
+        if self.evidence_rows is self.X:
+            return lambda X: X
+        means = np.nan_to_num(np.nanmean(self.X, axis=0))
+        return lambda X: np.where(np.isnan(X), means, X)
 
     @property
     def k(self) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from safegain.data.ranks import ALONE
 from safegain.learners.target import Target
 from safegain.search.arrangement import numbers
 from safegain.search.entry import Entry
@@ -39,7 +40,7 @@ def find_worth(
     for quarters in QUARTERS:
         others = sample & (part >= quarters)
         fold, number = Fold(rows.weak, rows.trusted & ~others, others, none), numbers(others)
-        corrected, X = task.corrected(task.find_evidence(fold, random)), task.material.X[number.numpy()]
+        corrected, X = task.corrected(task.find_evidence(fold, random, ALONE)), task.material.X[number.numpy()]
         found.append([task.quality(task.outputs(trained(entry, fold, corrected), X), number) for entry in entries])
     found.append([task.quality(entry.P, judged) for entry in entries])
     alone, together = zip(*found, strict=True)

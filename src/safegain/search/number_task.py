@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from safegain.data.checkpoint import Tensors
-from safegain.evidence.number_evidence import TRUST, NumberEvidence, find_number_evidence
+from safegain.data.ranks import Ranks
+from safegain.evidence.number_evidence import MANY, TRUST, NumberEvidence, find_number_evidence
+from safegain.evidence.number_heads import head_of_many
 from safegain.learners.boosting import Boosting
 from safegain.learners.deep_network import DeepNetwork
 from safegain.learners.huber import Huber
@@ -17,7 +19,7 @@ from safegain.learners.reshaped import Reshaped
 from safegain.learners.several import Several
 from safegain.learners.target import Target
 from safegain.learners.training_set import MORE_LIKELY_THAN_NOT
-from safegain.search.arrangement import numbers, numbers_of_any
+from safegain.search.arrangement import numbers_of_any
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
 from safegain.search.mixing import Mix
@@ -35,16 +37,18 @@ LEAST = 0.02  # of the numbers that may be below zero for the logarithm to be tr
 @dataclass(frozen=True)
 class NumberTask(Task[NumberEvidence, NumberJury]):
     @classmethod
-    def of(cls, problem: Problem, **settings: Any) -> Self:
+    def of(cls, problem: Problem, *, time_budget: float | None = None, **settings: Any) -> Self:
         """Of skewed numbers, some of the families that "auto" stands for compete on another scale too."""
-        learner, y = problem.learner, problem.parts.weak.y[problem.parts.labelled].numpy()
+        task = super().of(problem, time_budget=time_budget, **settings)
+        learner, rows = task.problem.learner, task.material.rows
+        y = task.material.y[rows.weak & rows.labelled].numpy()
         y = y if len(y) else problem.parts.search.y.numpy()
         if isinstance(learner, Several) and learner.only_fitting and skewness(y) > SKEWED:
             scale = "log" if np.quantile(y, LEAST) > 0 else "yeo-johnson"
             able = [each for each in learner.learners if isinstance(each, RESHAPED)]
             more = [Reshaped(each, scale) for each in able]
-            problem = replace(problem, learner=replace(learner, learners=[*learner.learners, *more]))
-        return super().of(problem, **settings)
+            learner = replace(learner, learners=[*learner.learners, *more])
+        return replace(task, problem=replace(task.problem, learner=learner))
 
     def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
         return self.references
@@ -52,9 +56,10 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
     def prepare(self) -> None:
         _ = self.material.graphs
 
-    def find_evidence(self, fold: Fold, random: np.random.RandomState) -> NumberEvidence:
+    def find_evidence(self, fold: Fold, random: np.random.RandomState, crew: Ranks) -> NumberEvidence:
         material, rows = self.material, self.material.rows
         targets, sample = rows.labelled & (fold.weak | fold.trusted), fold.trusted & rows.sample
+        many = self.sampled or int(targets.sum()) > MANY
         return find_number_evidence(
             material.evidence_rows,
             material.y.numpy(),
@@ -64,6 +69,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
             random,
             None if material.given is None else material.given.numpy(),
             material.graphs,
+            head_of_many(material.evidence_rows, random, crew) if many else None,
         )
 
     def evidence_of(self, tensors: Tensors) -> NumberEvidence:
@@ -119,21 +125,19 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
     def told(self, new: Score, old: Score) -> str:
         return f"mean squared error {new.loss:.4g} against {old.loss:.4g}"
 
-    def choice(self, model: Any, evidence: NumberEvidence) -> Choice:
+    def choice(self, model: Any, known: Sequence[np.ndarray]) -> Choice:
         """Labels that are more likely bad than good are moved to what is suggested."""
-        good, suggested = self._of_weak(evidence.good, evidence.suggested)
+        good, suggested = map(torch.from_numpy, known[:2])
         y, labelled = self.problem.parts.weak.y, self.problem.parts.labelled
         suggested, good = self.of_all_weak(suggested, model), self._with_none(good)
         base = torch.where(labelled, y, suggested)
         return Choice(model, good, torch.where(good < MORE_LIKELY_THAN_NOT, suggested - base, 0.0), base)
 
-    def suggestions(self, evidence: NumberEvidence) -> Suggestions:
+    def suggestions(self, known: Sequence[np.ndarray]) -> Suggestions:
         bare = ~self.problem.parts.labelled.numpy()
-        parts = self._of_weak(1 - evidence.good, *evidence.if_bad)
-        found = [self._with_none(each).numpy().copy() for each in parts]
-        for each in found:
-            each[bare] = np.nan
-        return Suggestions(*found)
+        good, *if_bad = known
+        found = [self._with_none(torch.from_numpy(each)).numpy() for each in (1 - good, *if_bad)]
+        return Suggestions(*(np.where(bare, np.nan, each) for each in found))
 
     def _with_none(self, values: Tensor) -> Tensor:
         """Of all weak rows, with zeros for those that took no part."""
@@ -143,15 +147,11 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         whole[self.kept] = values
         return whole
 
-    def _of_weak(self, *found: np.ndarray) -> list[Tensor]:
-        return [self.material.rows.of_weak(torch.from_numpy(each)) for each in found]
-
     def as_given(self, model: Any) -> Choice:
-        parts, rows = self.problem.parts, self.material.rows
+        parts = self.problem.parts
         base, bare = parts.weak.y.clone(), ~parts.labelled
         if bare.any():
-            own = self.outputs(model, self.material.X[numbers(rows.weak & ~rows.labelled).numpy()])
-            base[bare] = self.of_all_bare(own, model)
+            base[bare] = torch.from_numpy(self.of_unlabelled(model))
         return Choice(model, parts.labelled.to(torch.float64), torch.zeros_like(base), base)
 
 

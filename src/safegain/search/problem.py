@@ -1,7 +1,8 @@
 """What a search is asked: rows in their parts, a learner, and what the result must not be worse than."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,3 +23,4 @@ class Problem:
     random: np.random.RandomState
     checkpoint: Checkpoint | None = None
     watch: Watch | None = None
+    began: float = field(default_factory=time.monotonic)  # the fit, of which this is a part

@@ -1,9 +1,10 @@
 """What is particular to classes, or to numbers, in a contest of models: its road is the same for both."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -11,60 +12,83 @@ from torch import Tensor
 
 from safegain.data.checkpoint import Tensors
 from safegain.data.inputs import taken_rows
-from safegain.data.rows import BLOCK_ROWS
+from safegain.data.parts import Parts
+from safegain.data.ranks import Ranks
+from safegain.data.rows import MANY_ROWS, RowSource, as_source, by_blocks
 from safegain.learners.target import Target
+from safegain.search.clock import Clock
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
+from safegain.search.hurry import rows_in_time
+from safegain.search.learned_rows import Rule, read_off
 from safegain.search.material import Material
 from safegain.search.mixing import Mix
 from safegain.search.outcome import Choice, Suggestions
 from safegain.search.problem import Problem
 from safegain.search.references import BEST, REFERENCES
 
+TIMED_ROWS = 20_000
 MOST_UNLABELLED = 20_000  # rows without a label that take part: time and memory stay linear
-Evidence = TypeVar("Evidence")  # what is known of every row's label, with `tensors` to keep it
+Evidence = TypeVar("Evidence", bound="Known")
 Jury = TypeVar("Jury")  # rows that judge
+
+
+class Known(Protocol):
+    """What is known of every row's label."""
+
+    @property
+    def tensors(self) -> Tensors:
+        """To keep it."""
+
+    @property
+    def by_row(self) -> tuple[np.ndarray, ...]:
+        """What the rows' user is told."""
+
+    @property
+    def rule(self) -> Rule | None:
+        """The same of rows that had no part in it; None: there are none."""
 
 
 @dataclass(frozen=True)
 class Task(ABC, Generic[Evidence, Jury]):
     problem: Problem
     material: Material
-    kept: Tensor | None  # of the weak rows, those that take part; None: all
+    parts: Parts  # the rows that take part
+    kept: Tensor | None  # which these are of the weak rows; None: all
+    clock: Clock
+    hurried: bool  # has less time than it would take
 
     @classmethod
-    def of(cls, problem: Problem, **settings: Any) -> Self:
+    def of(cls, problem: Problem, *, time_budget: float | None = None, **settings: Any) -> Self:
         problem = replace(problem, learner=problem.learner.seeded(problem.random))
+        clock = Clock(problem.began, time_budget)
+        most = None if time_budget is None else rows_in_time(problem, clock)
         parts, kept = problem.parts.without_some(MOST_UNLABELLED, problem.random)
-        return cls(problem, Material.of(parts, problem.learner), kept, **settings)
+        material = Material.of(parts, problem.learner, most)
+        return cls(problem, material, parts, kept, clock, most is not None, **settings)
 
-    def of_all_weak(self, values: np.ndarray | Tensor, model: Any) -> Tensor:
+    def of_all_weak(self, found: Tensor, model: Any) -> Tensor:
         """What was found of the weak rows that took part, and what the model says of the others."""
-        found = torch.as_tensor(values)
         if self.kept is None:
             return found
         whole = torch.empty(len(self.kept), *found.shape[1:], dtype=found.dtype)
         whole[self.kept] = found
-        others = (~self.kept).nonzero()[:, 0].numpy()
-        for first in range(0, len(others), BLOCK_ROWS):
-            some = others[first : first + BLOCK_ROWS]
-            rows = taken_rows(self.problem.parts.weak.X, some)
-            whole[torch.from_numpy(some)] = torch.from_numpy(self.outputs(model, rows)).to(found.dtype)
+        whole[~self.kept] = torch.from_numpy(self._said(model, ~self.kept)).to(found.dtype)
         return whole
+
+    def _said(self, model: Any, which: Tensor) -> np.ndarray:
+        """What the model says of these weak rows, in their order, block by block."""
+        X = self.problem.parts.weak.X
+        if isinstance(X, RowSource | np.memmap):
+            return by_blocks(lambda rows: self.outputs(model, rows), as_source(X).part(which.numpy()))
+        numbers = np.flatnonzero(which)
+        cuts = range(0, max(len(numbers), 1), MANY_ROWS)
+        return np.concatenate([self.outputs(model, taken_rows(X, numbers[cut : cut + MANY_ROWS])) for cut in cuts])
 
     @property
     def obstacle(self) -> str | None:
         """Why trusted rows cannot compare models, if they cannot."""
         return None
-
-    def of_all_bare(self, found: np.ndarray, model: Any) -> Tensor:
-        """The same of the rows without a label."""
-        if self.kept is None:
-            return torch.from_numpy(found)
-        bare = ~self.problem.parts.labelled
-        some = np.zeros((len(self.kept), *found.shape[1:]), dtype=found.dtype)
-        some[(bare & self.kept).numpy()] = found
-        return self.of_all_weak(some[self.kept.numpy()], model)[bare]
 
     def prepare(self) -> None:
         """What the evidence of all folds shares is found once, before several look for it at the same time."""
@@ -85,7 +109,36 @@ class Task(ABC, Generic[Evidence, Jury]):
         """The kinds of labels, of REFERENCES, that the user would have trained on."""
 
     @abstractmethod
-    def find_evidence(self, fold: Fold, random: np.random.RandomState) -> Evidence: ...
+    def find_evidence(self, fold: Fold, random: np.random.RandomState, crew: Ranks) -> Evidence:
+        """Of all rows; `crew` are processes that find it together."""
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the weak rows are more than are learned from, or taken for many."""
+        return self.hurried or self.material.sample is not None
+
+    def of_weak(self, evidence: Evidence) -> list[np.ndarray]:
+        """What is known of the user's weak rows: `by_row` of the evidence."""
+        rows, rule = self.material.rows, evidence.rule
+        own = [rows.of_weak(torch.from_numpy(each)).numpy()[self.material.mine] for each in evidence.by_row]
+        if self.material.sample is None:
+            return own
+        assert rule is not None
+        filled, weak, sample = self.material.filled, self.parts.weak, self.material.sample
+        return self.problem.parts.ranks.together(lambda: read_off(lambda X, y: rule(filled(X), y), weak, sample, own))
+
+    def keep_time(self, evidence: Evidence) -> None:
+        """For `of_weak`, if there is little time."""
+        if self.clock.budget is not None and self.material.sample is not None:
+            X, n = self.material.X[:TIMED_ROWS], len(self.parts.weak)
+            began = time.monotonic()
+            assert evidence.rule is not None
+            evidence.rule(self.material.filled(X), self.material.y[:TIMED_ROWS].numpy())
+            self.clock.kept += (time.monotonic() - began) * n / len(X)
+
+    def of_unlabelled(self, model: Any) -> np.ndarray:
+        """What the model says of weak rows without a label, in their order."""
+        return self._said(model, ~self.problem.parts.labelled)
 
     @abstractmethod
     def evidence_of(self, tensors: Tensors) -> Evidence:
@@ -135,10 +188,10 @@ class Task(ABC, Generic[Evidence, Jury]):
         """What was compared, in numbers."""
 
     @abstractmethod
-    def choice(self, model: Any, evidence: Evidence) -> Choice:
-        """A model on corrected labels."""
+    def choice(self, model: Any, known: Sequence[np.ndarray]) -> Choice:
+        """A model on corrected labels; `known` is what `of_weak` says of the weak rows."""
 
-    def suggestions(self, evidence: Evidence) -> Suggestions | None:
+    def suggestions(self, known: Sequence[np.ndarray]) -> Suggestions | None:
         """Of the weak rows, beside what a choice says of them."""
         return None
 

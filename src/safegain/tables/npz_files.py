@@ -12,10 +12,7 @@ from safegain.tables.bad_file import BadFile, shown
 from safegain.tables.cells import without_nan
 from safegain.tables.files import check_file
 from safegain.tables.table import Table, Values, kept_names
-
-# Unpacking may make this much of a file of any size, or this many times the file: more is a trap or a mistake.
-_MOST_BYTES = 1 << 30
-_MOST_TIMES = 100
+from safegain.tables.unpacking import check_unpacked
 
 
 def read_npz(path: Path, *, drop: Collection[str]) -> Table:
@@ -48,10 +45,7 @@ def read_npz(path: Path, *, drop: Collection[str]) -> Table:
 
 def _check_size(path: Path, archive: zipfile.ZipFile, names: list[str]) -> None:
     size = sum(archive.getinfo(f"{name}.npy").file_size for name in names)
-    if size > max(_MOST_BYTES, _MOST_TIMES * path.stat().st_size):
-        raise BadFile(
-            f"{path}: would unpack to {size >> 20} MB; if that is right, save it uncompressed with numpy.savez"
-        )
+    check_unpacked(path, size, "save it uncompressed with numpy.savez")
 
 
 def _check_header(path: Path, archive: zipfile.ZipFile, name: str) -> None:

@@ -1,6 +1,6 @@
 """Rows that come later: to predict, or fresh ones with labels to certify on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,10 @@ import numpy as np
 
 from safegain.data.kinds import Kind
 from safegain.tables.bad_file import BadFile, listed
+from safegain.tables.files import suffix_of
 from safegain.tables.formats import read_table
 from safegain.tables.kinds import as_kind
+from safegain.tables.parquet_files import read_parquet_blocks
 from safegain.tables.roles import check_columns, groups_in, ids_in
 from safegain.tables.table import Table
 from safegain.tables.task import LabelForm, Task, check_classes, find_form, form_of, labels_in, missing_in
@@ -49,6 +51,19 @@ def read_rows(
     ids = None if id is None else ids_in(table, id)
     groups = None if group is None else groups_in(table, group)
     return RowsToUse(features(table, kinds), y, ids, groups)
+
+
+def read_row_blocks(path: Path, kinds: Mapping[str, Kind], *, id: str | None = None) -> Iterator[RowsToUse]:
+    """The same without labels: of Parquet files some rows at a time, of other files all at once.
+
+    Each row's id is its own among those that are read with it.
+    """
+    if not (path.is_dir() or (path.exists() and suffix_of(path) == ".parquet")):
+        yield read_rows(path, kinds, id=id)
+        return
+    for table in read_parquet_blocks(path, {*kinds, *filter(None, [id])}):
+        check_columns(table, id)
+        yield RowsToUse(features(table, kinds), None, None if id is None else ids_in(table, id), None)
 
 
 def written_texts(kinds: Mapping[str, Kind]) -> list[str]:

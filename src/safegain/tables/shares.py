@@ -1,28 +1,25 @@
-"""One process's share of a table of numbers: read as `read_problem` reads it, but for the features of Parquet files.
+"""One process's share of a table of numbers in Parquet files, for a linear model with search="free".
 
-These stay on disk: to tell what they are, each process looks at some columns at a time, and then streams its own rows.
+The table is read as `read_problem` reads it, but for the features. These stay on disk: to tell what they are, each
+process looks at some columns at a time, and then streams its own rows.
 """
 
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from pyarrow import parquet
 
 from safegain.data.kinds import Kind
 from safegain.data.parquet import ParquetRows
 from safegain.data.ranks import Ranks
 from safegain.tables.bad_file import BadFile, listed
-from safegain.tables.files import suffix_of
 from safegain.tables.formats import read_table
 from safegain.tables.kinds import find_kinds, kinds_said
 from safegain.tables.problem import Problem, read_problem
 from safegain.tables.source import Source
-from safegain.tables.table import Table
 from safegain.tables.task import Task
 
 CELLS, FEWEST = 2**25, 8  # looked at in one go: so many cells, and at least so many columns
@@ -30,7 +27,7 @@ CELLS, FEWEST = 2**25, 8  # looked at in one go: so many cells, and at least so 
 
 @dataclass(frozen=True)
 class Share:
-    X: Any  # a frame, or ParquetRows
+    X: ParquetRows
     y: np.ndarray
     trusted: np.ndarray  # bool
     ids: np.ndarray | None
@@ -44,15 +41,13 @@ def read_share(source: Source, ranks: Ranks) -> Share:
     """This rank's rows. What is wrong with the others is found here too: every rank reads labels and marks of all."""
     _check_wanted(source)
     path = Path(source.train)
-    on_disk = path.is_dir() or suffix_of(path) == ".parquet"
-    problem, kinds = _from_parquet(source, path) if on_disk else (read_problem(source), None)
-    kinds = problem.kinds if kinds is None else kinds
+    problem, kinds = _from_parquet(source, path)
     _check_numbers(path, kinds)
     n = len(problem.y)
     if n < ranks.size:
         raise BadFile(f"{path}: has {n} rows for {ranks.size} processes; each needs some: start fewer")
     mine = slice(n * ranks.rank // ranks.size, n * (ranks.rank + 1) // ranks.size)
-    X = ParquetRows(path, columns=list(kinds)).share(ranks.rank, ranks.size) if on_disk else _frame(problem.table, mine)
+    X = ParquetRows(path, columns=list(kinds)).share(ranks.rank, ranks.size)
     assert problem.trusted is not None  # a column says which
     return Share(
         X,
@@ -119,13 +114,3 @@ def _some_columns(source: Source, path: Path) -> Iterator[Sequence[str]]:
 
 def _roles(source: Source) -> list[str]:
     return [name for name in (source.label, source.id, source.group, source.trusted) if name is not None]
-
-
-def _frame(table: Table, mine: slice) -> pd.DataFrame:
-    columns: dict[str, np.ndarray] = {}
-    for name, values in table.columns.items():
-        if isinstance(values, np.ndarray):
-            columns |= {f"{name}[{i}]": values[mine, i] for i in range(values.shape[1])}
-        else:
-            columns[name] = values[mine].to_numpy().astype(np.float64)
-    return pd.DataFrame(columns)

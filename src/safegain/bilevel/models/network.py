@@ -45,7 +45,10 @@ class TwoLayer(Model):
         self.n_parameters = sum(self.sizes)
         self.forms_hessian = self.n_parameters <= DENSE_HESSIAN
         self.decayed = torch.cat(
-            [torch.full((size,), float(weights)) for size, weights in zip(self.sizes, (1, 0, 1, 0), strict=True)]
+            [
+                torch.full((size,), float(weights), device="cpu")
+                for size, weights in zip(self.sizes, (1, 0, 1, 0), strict=True)
+            ]
         ).to(dtype)
 
     def init(self, generator: torch.Generator) -> Tensor:

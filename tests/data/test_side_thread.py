@@ -1,0 +1,47 @@
+"""Work beside which a process can listen: what becomes of it, and of the process."""
+
+import time
+
+import torch
+
+from safegain.data.ranks import BEAT
+from safegain.data.side_thread import SideThread, leave
+from tests.processes import forked
+
+
+def fails():
+    raise OSError("disk")
+
+
+def test_a_side_thread_keeps_its_error_and_what_it_found():
+    thread = SideThread(lambda: 7)
+    thread.join(BEAT)
+    assert (thread.ended, thread.result, thread.error) == (True, 7, None)
+    thread = SideThread(fails)
+    thread.join(BEAT)
+    assert (thread.ended, str(thread.error)) == (True, "disk")
+
+
+def test_a_side_thread_has_the_settings_of_its_maker():
+    with torch.no_grad():
+        thread = SideThread(torch.is_grad_enabled)
+    thread.join(BEAT)
+    assert thread.result is False
+
+
+def leaves():
+    SideThread(lambda: time.sleep(60))
+    leave(3)
+
+
+def stays():
+    SideThread(int).join()
+    leave(3)
+
+
+def test_a_process_ends_without_what_nobody_waits_for():
+    began, processes = time.perf_counter(), [forked(leaves), forked(stays)]
+    for process in processes:
+        process.join(50)
+    assert [process.exitcode for process in processes] == [3, 0]
+    assert time.perf_counter() - began < 50
