@@ -5,10 +5,13 @@ own share of a folder of Parquet files that all of them see; nothing passes thro
 makes such a folder.
 """
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers have the same packages
 
 from pyspark.ml.functions import predict_batch_udf
 from pyspark.ml.torch.distributor import TorchDistributor
