@@ -122,7 +122,7 @@ SETTINGS = [
         Auto,
         lambda **s: {"model": [Linear(), Linear(alpha=0.1)], "search": Auto(**s)},
         {},
-        {"held_out": 0.3, "measure": "balanced"},
+        {"held_out": 0.3, "measure": "balanced", "time_budget": 0.01},
     ),
     (Free, free, {}, {**OUTER, "semi_supervised": True, "workspace": "/no/such/folder"}),
     (Structured, structured, {}, {**OUTER, "engine": "cholesky", "outer_step": "scaled"}),

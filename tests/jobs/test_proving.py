@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from safegain import Claims, certify_stream
 from safegain.cli import app
 from safegain.jobs.proving import begin_proof
-from safegain.jobs.ready import ready, with_columns
+from safegain.jobs.ready import Ready, with_columns
 from safegain.jobs.verifying import verify_proofs
 from safegain.runs.folder import RunError, open_run
 from safegain.runs.loading import load
@@ -74,7 +74,8 @@ def test_it_is_the_test_that_python_makes(run, fitted):
     assert columns == dict.fromkeys(COLUMNS, "number")
     model = load(run)
     X = model["encoder"].transform(pd.read_csv(fitted / "pool.csv"))
-    estimator, again = ready(stored, _table(fitted / "pool.csv", columns))
+    model = Ready.of(stored, fitted / "pool.csv")
+    estimator, again = model.estimator, model.rows(_table(fitted / "pool.csv", columns))
     np.testing.assert_array_equal(X, again)
     stream = certify_stream(estimator.model_, estimator.reference_model_, X, Claims(0.04))
     right = pd.read_csv(fitted / "labelled.csv")["label"]
