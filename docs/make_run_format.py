@@ -13,7 +13,14 @@ PAGE = Path(__file__).with_name("run-format.md")
 SECTIONS = {
     "run.json": (
         *(facts.Facts, facts.Rows, facts.Files, facts.Verdict, facts.ComparedModel, facts.Margin, facts.Part),
-        *(facts.Checked, facts.CheckedClass, facts.Record, certificate_facts.Certificate, certificate_facts.Entry),
+        *(
+            facts.Checked,
+            facts.CheckedClass,
+            facts.Worth,
+            facts.Record,
+            certificate_facts.Certificate,
+            certificate_facts.Entry,
+        ),
         *(certificate_facts.Pool, facts.Repeats),
         *(facts.Encoder, facts.EncoderParameters),
         *(facts.Estimator, facts.Fitted, facts.Standing, facts.Architecture, facts.StoredModels, facts.StoredModel),
