@@ -274,7 +274,7 @@ def test_a_table_that_changes_while_a_fit_goes_on_costs_only_the_rows_to_look_at
             frame.sort_values("weight").to_csv(tmp_path / "train.csv", index=False)
         return plain(rows)
 
-    monkeypatch.setattr("safegain.jobs.fitting.choose_examples", changed)
+    monkeypatch.setattr("safegain.jobs.shown.choose_examples", changed)
     ended = fitted_here(tmp_path, tmp_path / "out")
     assert ended.exit_code == 0, ended.output
     assert "was changed while the fit went on" in ended.stderr
@@ -292,7 +292,6 @@ def test_a_table_that_changes_while_a_fit_goes_on_costs_only_the_rows_to_look_at
         (["--certificate", "0.05,size=1"], "certificate: size=1 sets 1 of 120 trusted rows aside"),
         (["--certificate", "0.05,per_group=true"], "certificate: per_group=True needs the group of every row"),
         (["--certificate", "0.05,tolerance={brier=0.1}"], "tolerance: names ['brier']"),
-        (["--search", "free"], "Network: the recipe trains classifiers under search='auto' only"),
         (["--search", "free", "--model", 'network, solver={name="closed-form"}'], "ClosedForm is for a linear model"),
     ],
 )
@@ -327,4 +326,4 @@ def test_few_right_labels_and_rows_without_one(tmp_path):
     report = (tmp_path / "run" / "report.html").read_text()
     assert "200 of 240 rows have no label." in report
     assert "A label would tell most for row " in report
-    assert load(tmp_path / "run").worth_.labels == (10, 20, 32)
+    assert load(tmp_path / "run")["model"].worth_.labels == (10, 20, 32)

@@ -40,7 +40,7 @@ def test_parquet_gives_what_the_array_gives(problem, table):
     np.testing.assert_array_equal(rows.column("y"), y)
     a = regressor().fit(X, y, trusted=trusted)
     b = regressor().fit(rows, rows.column("y"), trusted=rows.column("trusted"))
-    same(a, b, 1e-10)
+    same(a, b, 1e-9)  # parts of other sizes are summed in another order
     assert b.feature_names_in_.tolist() == NAMES
     np.testing.assert_allclose(b.predict(rows), a.predict(X), rtol=1e-10)
     with pytest.raises(ValueError, match="feature names"):

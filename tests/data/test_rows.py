@@ -90,7 +90,8 @@ class Recorder(np.memmap):
 
 
 @pytest.mark.parametrize("task", ["numbers", "classes", "network"])
-def test_never_read_as_a_whole(problem, tmp_path, task):
+def test_never_read_as_a_whole(problem, tmp_path, task, monkeypatch):
+    monkeypatch.setattr("safegain.data.rows.MANY_ROWS", BLOCK_ROWS)  # of predictions
     X, y, trusted = problem
     path = tmp_path / "X.bin"
     X.tofile(path)
@@ -116,8 +117,9 @@ def test_auto_takes_a_memmap(problem, tmp_path):
             for rows in (X, mapped(X, tmp_path))
         )
         np.testing.assert_allclose(*(fitted.predict(X) for fitted in both), rtol=1e-10)
-    with pytest.raises(ValueError, match="search='free', which streams"):
-        PGSRegressor().fit(mapped(X, tmp_path, dtype=int), y, trusted=trusted)
+    whole = (X.astype(int), mapped(X, tmp_path, dtype=int))
+    both = (PGSRegressor("linear", random_state=0).fit(rows, y, trusted=trusted) for rows in whole)
+    np.testing.assert_allclose(*(fitted.predict(whole[0]) for fitted in both), rtol=1e-10)
 
 
 def test_file_is_checked_like_an_array(problem, tmp_path):

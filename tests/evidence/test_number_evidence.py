@@ -82,7 +82,7 @@ def test_many_rows_are_read_by_boosting(made, monkeypatch):
     monkeypatch.setattr("safegain.evidence.number_evidence.MANY", 500)
     random = np.random.RandomState(0)
     head = head_of_many(X, random)
-    found = find_number_evidence(X, y, np.ones(N, bool), trusted, trusted, random, head=head)
+    found = find_number_evidence(X, y, np.ones(N, bool), trusted, trusted, random, by=head)
     assert (found.good < 0.5)[bad].mean() > 0.9
     assert (found.good < 0.5)[~bad].mean() < 0.03
     assert np.corrcoef(found.predicted, right)[0, 1] > 0.8

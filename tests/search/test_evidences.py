@@ -11,7 +11,7 @@ from safegain import Linear, PGSClassifier
 from safegain.data.stages import Stages
 from safegain.learners import threads
 from safegain.search import class_task, contest_road
-from safegain.search.contest_road import find_evidences
+from safegain.search.task import find_evidences
 from tests.search.samples import digits
 
 

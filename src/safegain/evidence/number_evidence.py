@@ -88,15 +88,15 @@ def find_number_evidence(
     sample: np.ndarray,
     random: np.random.RandomState,
     before: np.ndarray | None = None,
-    graphs: Graphs | None = None,
-    head: FoldedNumbers | None = None,
+    by: Graphs | FoldedNumbers | None = None,
 ) -> NumberEvidence:
     """`targets` are the rows whose labels are learned from, `trusted` and `sample` those of them that are right.
 
-    `before` are labels of trusted rows before they were checked, NaN where that is not known; `graphs` are those of the
-    rows, where many have no label. `head` is that of many rows: other ones can then be asked about.
+    `before` are labels of trusted rows before they were checked, NaN where that is not known. `by` are the graphs of
+    the rows, where many have no label, or the head of many rows: other ones can then be asked about.
     """
     X = X if scipy.sparse.issparse(X) else X.reshape(len(X), -1)
+    head, graphs = (by, None) if isinstance(by, FoldedNumbers) else (None, by)
     labelled, many = ~np.isnan(y), head is not None
     given, first = np.where(labelled, y, 0.0), np.where(trusted, TRUST, 1.0) * targets
     known, good = _cut(given, targets), np.ones(len(y))

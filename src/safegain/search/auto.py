@@ -61,7 +61,7 @@ class Auto(Search):
 
     def check_labels(self, labels: Labels, trusted: np.ndarray) -> None:
         """Trusted labels alone are enough where other rows have none."""
-        if (labels.labelled & ~trusted).any():
+        if labels.ranks.count(int((labels.labelled & ~trusted).sum())):
             check_trained_on(labels, trusted)
 
     def masks(self, masks: Masks) -> Masks:

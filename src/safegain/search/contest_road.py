@@ -13,7 +13,7 @@ finds its evidence again, and trains once more.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,14 +21,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from safegain.data.checkpoint import Kept
-from safegain.data.ranks import ALONE, Ranks
 from safegain.data.stages import Stages
 from safegain.evidence.pooled import MANY
 from safegain.learners.mixture import TrainedMixture
 from safegain.learners.several import Several
 from safegain.learners.target import Target
-from safegain.learners.threads import side_by_side
 from safegain.search.arrangement import numbers_of_any
 from safegain.search.candidates import affordable, candidates, that_scale
 from safegain.search.contest import SafenessReport, Score, SetMargin, better, fell_back, safe, worse_on
@@ -41,7 +38,7 @@ from safegain.search.mixing import Mix
 from safegain.search.outcome import Comparison, Outcome
 from safegain.search.references import SAFE_CHOICE
 from safegain.search.standings import comparison, leaderboard
-from safegain.search.task import Task
+from safegain.search.task import Task, find_evidences
 from safegain.search.worth import Worth
 
 SCREENED = 1500  # rows that all candidates are tried on, where there are more
@@ -287,34 +284,3 @@ class _Road:
         given, none = self.crew.together(lambda: self.task.as_given(model)), torch.empty(0, dtype=torch.long)
         report = SafenessReport(True, None, (), fell_back(reason, labels, learner=entry.candidate.learner_name))
         return Outcome(given, given, labels, {labels: model}, report, Comparison(none, {}, {}))
-
-
-def find_evidences(
-    task: Task,
-    folds: Mapping[str, Fold],
-    stages: Stages,
-    random: np.random.RandomState,
-    *,
-    many: bool,
-    crew: Ranks = ALONE,
-) -> list[Any]:
-    """Of every fold, each a stage of its own, in the order of the folds; of many rows, one after the other.
-
-    Processes of a crew share the folds; of many rows they find each together.
-    """
-    seeds = dict(zip(folds, random.randint(2**31, size=len(folds)).tolist(), strict=True))
-
-    def find(name: str, together: Ranks = ALONE) -> Any:
-        if (kept := together.agreed(stages.kept(name))) is None:
-            found = task.find_evidence(folds[name], np.random.RandomState(seeds[name]), together)
-            if task.sampled:  # its rule is not kept: a run that goes on finds it again
-                return found
-            kept = Kept(found.tensors)
-            if together.rank == 0:
-                stages.keep(name, kept)
-        return task.evidence_of(kept.tensors)
-
-    names = list(folds)
-    if many:
-        return [find(name, crew) for name in names]
-    return crew.shared_out(lambda some: side_by_side(find, some), names)

@@ -42,7 +42,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         task = super().of(problem, time_budget=time_budget, **settings)
         learner, rows = task.problem.learner, task.material.rows
         y = task.material.y[rows.weak & rows.labelled].numpy()
-        y = y if len(y) else problem.parts.search.y.numpy()
+        y = y if len(y) else task.material.y[rows.trusted].numpy()
         if isinstance(learner, Several) and learner.only_fitting and skewness(y) > SKEWED:
             scale = "log" if np.quantile(y, LEAST) > 0 else "yeo-johnson"
             able = [each for each in learner.learners if isinstance(each, RESHAPED)]
@@ -68,8 +68,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
             sample.numpy(),
             random,
             None if material.given is None else material.given.numpy(),
-            material.graphs,
-            head_of_many(material.evidence_rows, random, crew) if many else None,
+            head_of_many(material.evidence_rows, random, crew) if many else material.graphs,
         )
 
     def evidence_of(self, tensors: Tensors) -> NumberEvidence:

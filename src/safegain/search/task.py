@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -10,12 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safegain.data.checkpoint import Tensors
+from safegain.data.checkpoint import Kept, Tensors
 from safegain.data.inputs import taken_rows
 from safegain.data.parts import Parts
-from safegain.data.ranks import Ranks
+from safegain.data.ranks import ALONE, Ranks
 from safegain.data.rows import MANY_ROWS, RowSource, as_source, by_blocks
+from safegain.data.stages import Stages
 from safegain.learners.target import Target
+from safegain.learners.threads import side_by_side
 from safegain.search.clock import Clock
 from safegain.search.contest import Score
 from safegain.search.folds import Fold
@@ -198,3 +200,34 @@ class Task(ABC, Generic[Evidence, Jury]):
     @abstractmethod
     def as_given(self, model: Any) -> Choice:
         """A reference on the labels as given; rows without one have what it predicts."""
+
+
+def find_evidences(
+    task: Task[Any, Any],
+    folds: Mapping[str, Fold],
+    stages: Stages,
+    random: np.random.RandomState,
+    *,
+    many: bool,
+    crew: Ranks = ALONE,
+) -> list[Any]:
+    """Of every fold, each a stage of its own, in the order of the folds; of many rows, one after the other.
+
+    Processes of a crew share the folds; of many rows they find each together.
+    """
+    seeds = dict(zip(folds, random.randint(2**31, size=len(folds)).tolist(), strict=True))
+
+    def find(name: str, together: Ranks = ALONE) -> Any:
+        if (kept := together.agreed(stages.kept(name))) is None:
+            found = task.find_evidence(folds[name], np.random.RandomState(seeds[name]), together)
+            if task.sampled:  # its rule is not kept: a run that goes on finds it again
+                return found
+            kept = Kept(found.tensors)
+            if together.rank == 0:
+                stages.keep(name, kept)
+        return task.evidence_of(kept.tensors)
+
+    names = list(folds)
+    if many:
+        return [find(name, crew) for name in names]
+    return crew.shared_out(lambda some: side_by_side(find, some), names)
