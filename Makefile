@@ -49,7 +49,7 @@ bench: .venv/installed
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
 	$(BIN)/python -m benchmarks
 
-# Half an hour or more: three seeds of the paper's MNIST split with default settings.
+# Some minutes: the paper's search with its defaults on three splits of MNIST; python -m benchmarks.mnist takes others.
 mnist: .venv/installed
 	$(BIN)/python -m benchmarks.mnist
 

@@ -1,68 +1,63 @@
-"""The paper's MNIST split, 50% uniform flips, with the paper's search space and default settings.
+"""The paper's search with its defaults on splits of MNIST: 7,000 weak rows, 1,000 trusted ones, 5,000 test rows.
 
-The paper's 1,000 validation and 1,000 hyper-validation rows are handed over as 2,000 trusted rows; by default 1,400
-of them guide the search and 600 rank its iterates.
+python -m benchmarks.mnist [--rate 0.5] [--splits 0 1 2]
 
-Reports, for each seed, the F1 of correction, how well the weights separate clean rows from flipped ones, and test
-accuracy beside the raw model's.
+For each split the F1 of corrected labels, how well weights separate right labels from flipped ones, and test accuracy
+beside the raw model's and Baseline's (the shared recipe on raw and trusted labels). Settings were chosen on splits 300
+to 303; 200 to 209 judged (docs/decisions/0027).
 """
 
+import argparse
 import time
+from typing import Any
 
-import numpy as np
+from experiments.data import mnist
 from rich.console import Console
 from rich.table import Table
 from sklearn.metrics import roc_auc_score
 
 from safegain import PGSClassifier
-from safegain.datasets import load_mnist
+from safegain.baselines import BaselineClassifier
+from safegain.datasets import WeakProblem
 from safegain.datasets.correction import correction_f1
 
-
-def split(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(X, noisy y, true y, trusted mask) of 7,000 weak and 1,000 + 1,000 trusted rows, and 1,000 test rows."""
-    mnist, random = load_mnist(), np.random.RandomState(seed)
-    rows = random.permutation(len(mnist.target))[:10_000]
-    X, y = mnist.data[rows], mnist.target[rows].astype(int)
-    noisy = y.copy()
-    flipped = np.flatnonzero(random.rand(7_000) < 0.5)
-    noisy[flipped] = (y[flipped] + random.randint(1, 10, len(flipped))) % 10
-    train = slice(0, 9_000)
-    trusted = np.arange(9_000) >= 7_000
-    return X[train], noisy[train], y[train], trusted, X[9_000:], y[9_000:]
+SETTING = {"task": "noise", "noise": "uniform", "trusted": "unbiased", "n_trusted": 1000, "n_test": 5000}
+F1, AUC = 0.72, 0.92  # bars of each split
 
 
-def measure(seed: int) -> dict:
-    X, noisy, true, trusted, X_test, y_test = split(seed)
-    began = time.perf_counter()
+def split(seed: int, rate: float = 0.5) -> WeakProblem:
+    return mnist.problem({**SETTING, "rate": rate}, seed)
+
+
+def measure(made: WeakProblem, seed: int) -> dict[str, Any]:
+    began, trusted = time.process_time(), made.trusted
     model = PGSClassifier("network", search="free", reference="raw", random_state=seed)
-    model.fit(X, noisy, trusted=trusted)
-    weak = ~trusted
+    model.fit(made.X, made.y, trusted=trusted)
+    seconds, weak = time.process_time() - began, ~trusted
+    baseline = BaselineClassifier(random_state=seed).fit(made.X, made.y, trusted=trusted)
     return {
-        "seed": seed,
-        "f1": correction_f1(noisy[weak], true[weak], model.corrected_labels_[weak]),
-        "auc": roc_auc_score(noisy[weak] == true[weak], model.sample_weight_[weak]),
-        "accuracy": model.score(X_test, y_test),
-        "raw_accuracy": float((model.references_["raw"].predict(X_test) == y_test).mean()),
+        "f1": correction_f1(made.y[weak], made.true[weak], model.corrected_labels_[weak]),
+        "auc": roc_auc_score(made.y[weak] == made.true[weak], model.sample_weight_[weak]),
+        "accuracy": model.score(made.X_test, made.y_test),
+        "raw": float((model.references_["raw"].predict(made.X_test) == made.y_test).mean()),
+        "baseline": baseline.score(made.X_test, made.y_test),
         "step": model.safeness_.step,
-        "seconds": time.perf_counter() - began,
+        "seconds": seconds,
     }
 
 
 def main() -> None:
-    table = Table("seed", "F1 >= 0.72", "AUC >= 0.93", "test accuracy", "raw", "step", "seconds", "met")
-    for row in map(measure, (0, 1, 2)):
-        met = row["f1"] >= 0.72 and row["auc"] >= 0.93 and row["accuracy"] >= row["raw_accuracy"] - 0.005
-        table.add_row(
-            str(row["seed"]),
-            f"{row['f1']:.4f}",
-            f"{row['auc']:.4f}",
-            f"{100 * row['accuracy']:.1f}",
-            f"{100 * row['raw_accuracy']:.1f}",
-            str(row["step"]),
-            f"{row['seconds']:.0f}",
-            "yes" if met else "NO",
-        )
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--rate", type=float, default=0.5)
+    asked.add_argument("--splits", type=int, nargs="+", default=[0, 1, 2])
+    options = asked.parse_args()
+    names = ("split", "F1", "AUC", "accuracy", "raw", "Baseline", "step", "CPU seconds", f"F1 >= {F1}, AUC >= {AUC}")
+    table = Table(*names, title=f"{options.rate:.0%} of the labels flipped")
+    for seed in options.splits:
+        row = measure(split(seed, options.rate), seed)
+        met = row["f1"] >= F1 and row["auc"] >= AUC and row["accuracy"] > row["raw"]
+        shown = [f"{row[name]:.3f}" for name in ("f1", "auc", "accuracy", "raw", "baseline")]
+        table.add_row(str(seed), *shown, str(row["step"]), f"{row['seconds']:.0f}", "yes" if met else "NO")
     Console().print(table)
 
 
