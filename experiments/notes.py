@@ -2,7 +2,8 @@
 
 _SEARCH = """"PGS, search only" is the model that the search itself ends with; "PGS" is the shared recipe trained on the
 weights that it found. The paper's T = 500 and L = 20 are 35 and 8 here, at a larger rate: figure-iterations and
-[decision 0006](decisions/0006-refit-after-the-search.md) show what that costs."""
+[decision 0006](decisions/0006-refit-after-the-search.md) show what that costs. These rows are of the search before its
+steps were scaled ([decision 0027](decisions/0027-outer-step-and-selection.md)) and wait to be made again."""
 
 _DEFAULT = """"PGS, default" is `PGSClassifier(random_state=seed)`, as a user gets it who sets nothing. "Best usual
 model" is one of sixteen: eight families, each trained on all rows, the trusted ones with their right labels (raw +
@@ -47,7 +48,7 @@ the fourth digit and below. PGS leaves Baseline only for a gain of more than 1.6
 on mpg it never did, and on cpusmall it was wrong to. Both bars are missed.""",
     "table-correction": """The paper's PGS corrects by argmax Q: that is "search only" here, which in 8 short steps
 moves
-few labels, none where the kept iterate is an early one (20 steps of 500 give 78 at 50%: `make mnist`). What the final
+few labels, none where the kept iterate is an early one (the search as it is now gives 88 at 50%: `make mnist`). What the final
 network says of a row is the better correction. Baseline's network is nearly as good a judge: the search adds about
 one point to it. The weight decay of the influence function's regression was chosen by F1 on an MNIST split, which
 favours it.""",

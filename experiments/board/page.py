@@ -16,7 +16,7 @@ from experiments.board.notes import HOW_IT_IS_JUDGED, HOW_IT_IS_PLAYED
 from experiments.board.plan import DEVELOPMENT, FINAL, NAMED, VERY_FEW, Part, seconds_needed
 from experiments.board.plots import draw_differences
 from experiments.board.scores import Scores
-from experiments.board.sections import bars_table, cells_table, every_figure, opening, peers_table
+from experiments.board.sections import bars_table, cells_table, every_figure, opening, part_section, peers_table
 from experiments.board.strongest import read_strongest
 from experiments.files import write_whole
 from experiments.grid import Results
@@ -79,14 +79,7 @@ def _final(scores: Scores, figures: Path, page: Path) -> str:
 
 
 def _section(scores: Scores) -> str:
-    """Nothing but a sentence while nothing has been run."""
-    missing = scores.missing()
-    planned = len(scores.part.runs(scores.quick))
-    if missing == planned:
-        return f"## {scores.part.title}\n\nNot run yet.\n"
-    left = f"{missing:,} of {planned:,} runs are not there yet.\n\n" if missing else ""
-    peers, cells, figures = peers_table(scores, read_strongest()), cells_table(scores), every_figure(scores)
-    return f"## {scores.part.title}\n\n{left}{peers}\n{cells}\n{figures}"
+    return part_section(scores, lambda each: peers_table(each, read_strongest()), cells_table, every_figure)
 
 
 def _very_few(scores: Scores) -> str:

@@ -1,6 +1,6 @@
 """The tables of a part of the board."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -39,6 +39,15 @@ def opening(parts: Sequence[Part], results: Results, played: str, judged: str, *
 def bars_table(found: Iterable[Bar]) -> str:
     words = {True: "yes", False: "**NO**", None: "not run"}
     return markdown(["what", "numbers", "met"], [[bar.what, bar.numbers, words[bar.met]] for bar in found])
+
+
+def part_section(scores: Scores, *tables: Callable[[Scores], str]) -> str:
+    """These tables of a part, or a sentence while nothing has been run."""
+    missing, planned = scores.missing(), len(scores.part.runs(scores.quick))
+    if missing == planned:
+        return f"## {scores.part.title}\n\nNot run yet.\n"
+    left = f"{missing:,} of {planned:,} runs are not there yet.\n\n" if missing else ""
+    return f"## {scores.part.title}\n\n{left}" + "\n".join(table(scores) for table in tables)
 
 
 def peers_table(scores: Scores, strongest: list[Entry] | None) -> str:

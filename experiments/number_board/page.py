@@ -7,7 +7,7 @@ import numpy as np
 from experiments.board.entries import JUDGED
 from experiments.board.judging import mean_ranks, where_all_have_run
 from experiments.board.scores import Scores
-from experiments.board.sections import DASH, bars_table, opening
+from experiments.board.sections import DASH, bars_table, opening, part_section
 from experiments.files import write_whole
 from experiments.grid import Results
 from experiments.number_board.bars import development_bars, final_bars
@@ -37,11 +37,7 @@ def write_page(path: Path, results: Results, *, results_folder: Path, quick: boo
 
 
 def _section(scores: Scores) -> str:
-    missing, planned = scores.missing(), len(scores.part.runs(scores.quick))
-    if missing == planned:
-        return f"## {scores.part.title}\n\nNot run yet.\n"
-    left = f"{missing:,} of {planned:,} runs are not there yet.\n\n" if missing else ""
-    return f"## {scores.part.title}\n\n{left}{peers_table(scores)}\n{cells_table(scores)}"
+    return part_section(scores, peers_table, cells_table)
 
 
 def peers_table(scores: Scores) -> str:

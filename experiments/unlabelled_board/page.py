@@ -7,7 +7,7 @@ import numpy as np
 from experiments.board.bars import paired_sets
 from experiments.board.judging import mean_over_seeds, mean_ranks, set_means, where_all_have_run, wins_and_losses
 from experiments.board.scores import Scores
-from experiments.board.sections import DASH, bars_table, opening
+from experiments.board.sections import DASH, bars_table, opening, part_section
 from experiments.board.strongest import read_strongest
 from experiments.entry import Entry
 from experiments.files import write_whole
@@ -39,11 +39,7 @@ def write_page(path: Path, results: Results, *, results_folder: Path, quick: boo
 
 
 def _section(scores: Scores) -> str:
-    missing, planned = scores.missing(), len(scores.part.runs(scores.quick))
-    if missing == planned:
-        return f"## {scores.part.title}\n\nNot run yet.\n"
-    left = f"{missing:,} of {planned:,} runs are not there yet.\n\n" if missing else ""
-    return f"## {scores.part.title}\n\n{left}{peers_table(scores)}\n{cells_table(scores)}"
+    return part_section(scores, peers_table, cells_table)
 
 
 def peers_table(scores: Scores) -> str:
