@@ -48,9 +48,9 @@ the fourth digit and below. PGS leaves Baseline only for a gain of more than 1.6
 on mpg it never did, and on cpusmall it was wrong to. Both bars are missed.""",
     "table-correction": """The paper's PGS corrects by argmax Q: that is "search only" here, which in 8 short steps
 moves
-few labels, none where the kept iterate is an early one (the search as it is now gives 88 at 50%: `make mnist`). What the final
-network says of a row is the better correction. Baseline's network is nearly as good a judge: the search adds about
-one point to it. The weight decay of the influence function's regression was chosen by F1 on an MNIST split, which
+few labels, none where the kept iterate is an early one (the search as it is now gives 88 at 50%: `make mnist`). What
+the final network says of a row is the better correction. Baseline's network is nearly as good a judge: the search adds
+about one point to it. The weight decay of the influence function's regression was chosen by F1 on an MNIST split, which
 favours it.""",
     "figure-validation-size": """With 100 trusted rows in all, 50 guide the search and 50 judge, and Baseline is kept.
 The

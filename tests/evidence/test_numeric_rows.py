@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler, TargetEncoder
 
-from safegain.evidence.numeric_rows import numeric_rows
+from safegain.data.devices import training_on
+from safegain.evidence.numeric_rows import numeric_rows, on_device
 from safegain.learners.wrapped import Wrapped
 
 PLAIN = LogisticRegression()
@@ -73,3 +75,11 @@ def test_gaps_are_filled_and_sparse_rows_stay_sparse():
 def test_what_is_wrong_is_named(rows, features, message):
     with pytest.raises(ValueError, match=message):
         numeric_rows(rows, Wrapped(PLAIN, features), WEAK, LABELS)
+
+
+def test_kernels_get_rows_where_they_are_trained_and_sparse_ones_stay():
+    rows, sparse = torch.ones(2, 3), scipy.sparse.csr_array(np.eye(3))
+    with training_on(torch.device("meta")):
+        assert on_device(rows).device.type == "meta"
+        assert on_device(sparse) is sparse
+    assert on_device(rows) is rows

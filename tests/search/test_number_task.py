@@ -128,6 +128,8 @@ def test_skewed_numbers_compete_on_another_scale_too():
     assert learners(prices) == [*every.learners, Reshaped(Boosting(), "log"), Reshaped(Huber(), "log")]
     below = [Reshaped(each, "yeo-johnson") for each in (Boosting(), Huber())]
     assert learners(prices - 20) == [*every.learners, *below]
+    right = np.where(np.arange(len(y)) < N, np.nan, prices)  # trusted labels alone
+    assert learners(right) == learners(prices)
     asked_for = Several([Boosting()])
     assert learners(prices, asked_for) == [Boosting()]
 

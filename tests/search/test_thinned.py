@@ -6,7 +6,7 @@ import torch
 from sklearn.datasets import load_diabetes, load_digits
 
 from safegain import Forest, PGSClassifier, PGSRegressor
-from safegain.search import task
+from safegain.search import learned_rows, task
 from tests.search.samples import digits, of_classes
 
 FOREST = Forest(n_trees=10, min_samples_leaf=1)
@@ -36,6 +36,21 @@ def test_every_row_has_a_corrected_label(monkeypatch):
     np.testing.assert_allclose(found.label_distribution_.sum(axis=1), 1, atol=1e-5)
     told = np.isclose(found.label_distribution_, found.predict_proba(X), atol=1e-6).all(axis=1)
     assert told[~labelled].mean() > 0.5  # what the model says of the rows that took no part
+
+
+def test_a_sample_of_the_rows_that_are_left(monkeypatch):
+    """Doubtful labels more than are learned from, and more rows without one than take part: all have a label."""
+    monkeypatch.setattr(task, "MOST_UNLABELLED", 200)
+    monkeypatch.setattr(learned_rows, "MOST_ROWS", 400)
+    monkeypatch.setattr(learned_rows, "LEAST_ROWS", 100)
+    X, y = load_digits(n_class=3, return_X_y=True)
+    X, y = np.tile(X, (3, 1)), np.tile(y, 3)
+    part = np.random.RandomState(0).permutation(len(y)) % 4
+    given = np.select([part == 0, part == 1], [y, (y + 1) % 3], y)
+    given[part == 3] = -1
+    found = PGSClassifier(FOREST, random_state=0).fit(X, given, trusted=part == 0)
+    assert (found.corrected_labels_ == y).mean() > 0.9
+    np.testing.assert_allclose(found.label_distribution_.sum(axis=1), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("n", [30, 6])
