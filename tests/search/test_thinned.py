@@ -6,7 +6,7 @@ import torch
 from sklearn.datasets import load_diabetes, load_digits
 
 from safegain import Forest, PGSClassifier, PGSRegressor
-from safegain.search import learned_rows, task
+from safegain.search import learned_rows, material, task
 from tests.search.samples import digits, of_classes
 
 FOREST = Forest(n_trees=10, min_samples_leaf=1)
@@ -42,7 +42,8 @@ def test_a_sample_of_the_rows_that_are_left(monkeypatch):
     """Doubtful labels more than are learned from, and more rows without one than take part: all have a label."""
     monkeypatch.setattr(task, "MOST_UNLABELLED", 200)
     monkeypatch.setattr(learned_rows, "MOST_ROWS", 400)
-    monkeypatch.setattr(learned_rows, "LEAST_ROWS", 100)
+    for module in (learned_rows, material):
+        monkeypatch.setattr(module, "LEAST_ROWS", 100)
     X, y = load_digits(n_class=3, return_X_y=True)
     X, y = np.tile(X, (3, 1)), np.tile(y, 3)
     part = np.random.RandomState(0).permutation(len(y)) % 4
