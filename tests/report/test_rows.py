@@ -6,8 +6,11 @@ import pytest
 
 from safegain.report.rows import MOST_ROWS, most_suspicious
 from safegain.runs import open_run
+from safegain.runs.loading import load
+from tests.command import here
 from tests.report.html import change, page
 from tests.run_folders import make_run
+from tests.search.samples import digits
 
 
 @pytest.mark.parametrize(("task", "words"), [("numbers", "how surethat it is wrong: "), ("classes", "this is")])
@@ -39,3 +42,24 @@ def test_rows_in_the_order_of_the_issues(tmp_path):
     assert [row.name for row in found] == [f"id-{row.row}" for row in found]
     assert found[0].values == [(name, f"{name} {found[0].row}") for name in ("age", "town", "comment")]
     assert all(row.picture.startswith("data:image/png;base64,") for row in found)
+
+
+def test_the_papers_search_suggests_what_the_model_that_is_handed_over_says(tmp_path):
+    X, noisy, true, trusted = digits(400, k=5)
+    table = pd.DataFrame(X).add_prefix("pixel")
+    table.assign(label=noisy, checked=trusted).to_parquet(tmp_path / "t.parquet")
+    search = ["--search", "free", "--model", "network, n_hidden=64, recipe={n_steps=300}", "--reference", "raw"]
+    here("fit", tmp_path / "t.parquet", "--label", "label", "--trusted", "checked", *search, "--out", tmp_path / "run")
+    run, model = open_run(tmp_path / "run"), load(tmp_path / "run")
+    assert not model[-1].safeness_.fell_back
+    shown = most_suspicious(run)
+    rows = [each.row for each in shown]
+    said = model.predict_proba(table.iloc[rows])
+    weight, moved = model[-1].sample_weight_[rows], model[-1].label_distribution_[rows]
+    assert (weight < 0.1).sum() > 10
+    # What is left of the given label is w Q; the rest of each row is the model's own answer.
+    assert (moved >= (1 - weight)[:, None] * said - 1e-5).all()
+    said[np.arange(len(rows)), noisy[rows]] = -1
+    gone = weight < 0.1
+    assert [each.suggested for each in np.array(shown)[gone]] == [str(c) for c in said.argmax(axis=1)[gone]]
+    assert np.mean([each.suggested == str(true[each.row]) for each in shown]) > 0.8
