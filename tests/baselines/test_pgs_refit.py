@@ -10,9 +10,10 @@ import torch
 
 from safegain import Descent, Free, GradientDescent, Network, PGSClassifier
 from safegain import baselines as methods
-from safegain.baselines.pgs_refit import WeightedLoss, candidates
+from safegain.baselines.pgs_refit import WeightedLoss, candidates, counts_of_held_out, judged
 from safegain.bilevel.search_space import Point
 from safegain.learners.recipe import Recipe
+from safegain.search.contest import calibrated_log_losses
 from tests.baselines.samples import SHORT, generator, material, network, noisy_digits
 
 NETWORK = Network(n_hidden=8, solver=Descent(GradientDescent(1.0), n_steps=10))
@@ -84,13 +85,36 @@ def test_refit_is_not_worse_than_the_baseline_on_held_out_rows_and_corrects_labe
     assert refit.score(X_test, y_test) > 0.8
 
 
-@pytest.mark.parametrize(("second", "kept"), [((0.1, 0.4), True), ((0.1, 0.6), False), ((0.05, 0.55), False)])
-def test_refit_leaves_the_baseline_for_less_loss_without_more_mistakes(second, kept, monkeypatch):
+def on_held_out(loss, mistakes):
+    """Of 100 rows, in a pattern of their own."""
+    return torch.full((100,), loss), torch.arange(100).flip(0) < mistakes
+
+
+@pytest.mark.parametrize(
+    ("second", "kept"), [((0.4, 10), True), ((0.4, 12), True), ((0.4, 20), False), ((0.6, 10), False)]
+)
+def test_refit_leaves_the_baseline_for_less_loss_without_more_mistakes_than_chance_explains(second, kept, monkeypatch):
     X, y, trusted, _, _ = noisy_digits(200)
-    scores = iter([(0.1, 0.5), (0.2, 0.3), second])  # baseline; a candidate with more mistakes; the other candidate
-    monkeypatch.setattr("safegain.baselines.pgs_refit.judged", lambda *_: next(scores))
+    baseline = torch.full((100,), 0.5), torch.arange(100) < 10
+    found = iter([baseline, on_held_out(0.3, 30), on_held_out(*second)])
+    monkeypatch.setattr("safegain.baselines.pgs_refit.judged", lambda *_: next(found))
     refit = methods.PGSRefit(SEARCH, **SHORT).fit(X, y, trusted=trusted)
     weak = ~trusted
     assert (len(np.unique(refit.sample_weight_[weak])) > 1) == kept
     for c in range(10):  # a class keeps its share
         assert refit.sample_weight_[weak & (y == c)].mean() == pytest.approx(1)
+
+
+def test_classes_of_held_out_rows_count_as_often_as_among_weak_labels():
+    of = material()
+    count = counts_of_held_out(of)
+    assert count.mean().item() == pytest.approx(1)
+    weak = ~of.trusted & (of.y >= 0)
+    for c in range(3):
+        share = count[of.y_held == c].sum() / len(count)
+        assert share.item() == pytest.approx((of.y[weak] == c).double().mean().item())
+    made = network(of, dropout=0.0)
+    losses, wrong = judged(made, of, count)
+    assert torch.allclose(losses, count * calibrated_log_losses(made(of.X_held), of.y_held))
+    assert torch.equal(wrong > 0, made(of.X_held).argmax(dim=1) != of.y_held)
+    assert torch.equal(wrong[wrong > 0], count[wrong > 0])

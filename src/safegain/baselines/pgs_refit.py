@@ -16,10 +16,11 @@ from torch.nn.functional import cross_entropy
 
 from safegain.baselines.base import NetworkClassifier, WeakData, fresh, seed_of, to_material
 from safegain.bilevel.search_space import Point
+from safegain.bilevel.selection import near
 from safegain.data.labels import one_hot
 from safegain.estimators import PGSClassifier
 from safegain.learners.recipe import RECIPE, DropoutNetwork, Material, Objective, Recipe, train
-from safegain.search.contest import calibrated_log_loss
+from safegain.search.contest import calibrated_log_losses
 from safegain.search.free import Free
 
 POWERS = (1, 2)  # of the weights; a search of few steps tells rows apart but does not push weights to 0 and 1
@@ -51,8 +52,8 @@ class PGSRefit(NetworkClassifier):
     """The search of PGS for weights and labels, then the shared recipe on them and on the trusted rows.
 
     The baseline is left for the candidate with the least log-loss on the held-out trusted rows, at its best
-    temperature, if that makes no more mistakes there. With fewer than 40 trusted rows none is held out, and the
-    baseline is what comes back.
+    temperature, if it makes no more mistakes there than chance would explain. Classes count there as often as among the
+    labels of the weak rows. With fewer than 40 trusted rows none is held out, and the baseline is what comes back.
 
     Parameters
     ----------
@@ -95,28 +96,36 @@ class PGSRefit(NetworkClassifier):
         self.corrected_labels_ = self.classes_[np.where(weak.trusted, weak.labels.numbers, predicted)]
 
     def _improve(self, material: Material, last: Point, generator: torch.Generator) -> None:
-        """Replace the baseline by the candidate that knows most of the held-out rows and is wrong on no more of them.
+        """Replace the baseline by the candidate that knows most of the held-out rows (docs/decisions/0006).
 
-        The rule of PGS's own selection (docs/decisions/0005): mistakes are few and coarse, log-loss at the best
-        temperature takes every row into account and does not mind how sure a network is.
+        Mistakes are few and coarse; log-loss at the best temperature takes every row into account and does not mind
+        how sure a network is.
         """
-        recipe = self.recipe or RECIPE
-        allowed, least = judged(self.fitted_, material)
+        recipe, count = self.recipe or RECIPE, counts_of_held_out(material)
+        losses, allowed = judged(self.fitted_, material, count)
+        least = float(losses.mean())
         for weights, targets in candidates(material, last):
             start = fresh(material, self.n_hidden, recipe, generator)
             network = train(WeightedLoss(start, material, generator, weights=weights, targets=targets), recipe)
-            mistakes, loss = judged(network, material)
-            if mistakes <= allowed and loss < least:
-                self.fitted_, least = network, loss
+            losses, wrong = judged(network, material, count)
+            if near(wrong, allowed) and float(losses.mean()) < least:
+                self.fitted_, least = network, float(losses.mean())
                 self.sample_weight_[~self.held_out_] = weights.numpy()
 
 
-def judged(network: DropoutNetwork, material: Material) -> tuple[float, float]:
-    """On the held-out rows: share of mistakes, and log-loss at the best temperature."""
+def counts_of_held_out(material: Material) -> Tensor:
+    """With classes as frequent as among the labels of the weak rows: trusted rows may have others  # (m,), mean 1"""
+    k, labelled = material.n_classes, ~material.trusted & (material.y >= 0)
+    there, here = (torch.bincount(y, minlength=k).double() for y in (material.y[labelled], material.y_held))
+    count = (there / here)[material.y_held]
+    return count / count.mean()
+
+
+def judged(network: DropoutNetwork, material: Material, count: Tensor) -> tuple[Tensor, Tensor]:
+    """On the held-out rows: log-losses at the best temperature, and mistakes, each as often as the row counts."""
     with torch.no_grad():
         z = network(material.X_held)
-    mistakes = (z.argmax(dim=1) != material.y_held).double().mean()
-    return float(mistakes), calibrated_log_loss(z, material.y_held)
+    return count * calibrated_log_losses(z, material.y_held), count * (z.argmax(dim=1) != material.y_held)
 
 
 def searched(search: Any, weak: WeakData, selection_fraction: float, seed: int) -> tuple[Any, Point]:
