@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from math import sqrt
+from math import isclose, sqrt
 from typing import Any
 
 from experiments.entry import Entry
@@ -22,7 +22,8 @@ class Metric:
     paper_digits: int
 
     def better(self, a: float, b: float) -> bool:
-        return a > b if self.higher_is_better else a < b
+        """By more than rounding, which differs between processors."""
+        return not isclose(a, b, rel_tol=1e-9) and (a > b if self.higher_is_better else a < b)
 
 
 ACCURACY = Metric("accuracy", "test accuracy in %", True, digits=1, paper_digits=1)

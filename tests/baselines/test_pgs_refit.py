@@ -10,7 +10,7 @@ import torch
 
 from safegain import Descent, Free, GradientDescent, Network, PGSClassifier
 from safegain import baselines as methods
-from safegain.baselines.pgs_refit import WeightedLoss, candidates, counts_of_held_out, judged
+from safegain.baselines.pgs_refit import WeightedLoss, candidates, counts_of_held_out, is_gain, judged
 from safegain.bilevel.search_space import Point
 from safegain.learners.recipe import Recipe
 from safegain.search.contest import calibrated_log_losses
@@ -103,6 +103,13 @@ def test_refit_leaves_the_baseline_for_less_loss_without_more_mistakes_than_chan
     assert (len(np.unique(refit.sample_weight_[weak])) > 1) == kept
     for c in range(10):  # a class keeps its share
         assert refit.sample_weight_[weak & (y == c)].mean() == pytest.approx(1)
+
+
+def test_a_gain_is_more_than_chance_explains():
+    gains = torch.tensor([1.0, -0.5] * 50)
+    assert not is_gain(gains - 0.15)  # mean .1, standard error .075
+    assert is_gain(gains - 0.1)
+    assert not is_gain(torch.zeros(9))
 
 
 def test_classes_of_held_out_rows_count_as_often_as_among_weak_labels():

@@ -25,6 +25,7 @@ from safegain.search.free import Free
 
 POWERS = (1, 2)  # of the weights; a search of few steps tells rows apart but does not push weights to 0 and 1
 SHARES = (1.0, 0.3)  # of the weight of rows without a label
+FIRM = 1.64  # standard errors: one-sided, at 5%
 
 
 class WeightedLoss(Objective):
@@ -52,8 +53,9 @@ class PGSRefit(NetworkClassifier):
     """The search of PGS for weights and labels, then the shared recipe on them and on the trusted rows.
 
     The baseline is left for the candidate with the least log-loss on the held-out trusted rows, at its best
-    temperature, if it makes no more mistakes there than chance would explain. Classes count there as often as among the
-    labels of the weak rows. With fewer than 40 trusted rows none is held out, and the baseline is what comes back.
+    temperature, if the gain is more than 1.64 of its standard errors and mistakes are no more than chance would
+    explain. Classes count there as often as among the labels of the weak rows. With fewer than 40 trusted rows none is
+    held out, and the baseline is what comes back.
 
     Parameters
     ----------
@@ -102,15 +104,20 @@ class PGSRefit(NetworkClassifier):
         how sure a network is.
         """
         recipe, count = self.recipe or RECIPE, counts_of_held_out(material)
-        losses, allowed = judged(self.fitted_, material, count)
-        least = float(losses.mean())
+        known, allowed = judged(self.fitted_, material, count)
+        least = float(known.mean())
         for weights, targets in candidates(material, last):
             start = fresh(material, self.n_hidden, recipe, generator)
             network = train(WeightedLoss(start, material, generator, weights=weights, targets=targets), recipe)
             losses, wrong = judged(network, material, count)
-            if near(wrong, allowed) and float(losses.mean()) < least:
+            if is_gain(known - losses) and near(wrong, allowed) and float(losses.mean()) < least:
                 self.fitted_, least = network, float(losses.mean())
                 self.sample_weight_[~self.held_out_] = weights.numpy()
+
+
+def is_gain(gains: Tensor) -> bool:
+    """Row by row: larger than chance explains."""
+    return bool(gains.mean() > FIRM * gains.std() / len(gains) ** 0.5)
 
 
 def counts_of_held_out(material: Material) -> Tensor:

@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from safegain.baselines.base import WeakData, seed_of
-from safegain.baselines.pgs_refit import searched
+from safegain.baselines.pgs_refit import FIRM, searched
 from safegain.baselines.regression import LinearMethod
 from safegain.estimators import PGSRegressor
 from safegain.search.free import Free
 
 SHARES = (1.0, 0.3, 0.1, 0.03)  # of the doubtful rows' weight
 POWERS = (1, 2, 4)
-FIRM = 1.64  # standard errors: one-sided, at 5%
 
 
 @dataclass(frozen=True)
