@@ -42,6 +42,13 @@ def test_errors_are_worse_when_larger(store, fakes):
     assert table.best(column) == 0.2
 
 
+def test_what_another_processor_rounds_otherwise_is_not_worse(store, fakes):
+    column = Column("half", "fake", SETTING)
+    grid = make_grid([column], ["raw", "clever"], seeds=range(3), baseline="raw", metric=MSE)
+    table = filled(grid, {"raw": [0.2] * 3, "clever": [0.2 * (1 + 1e-14), 0.2, 0.2 * (1 + 1e-6)]}, store)
+    assert table.cell("clever", column).unsafe == 1
+
+
 def test_the_best_of_several_is_picked_by_its_mean_and_named(store, best):
     grid = make_grid([COLUMN], ["raw", "clever", best], seeds=range(2), baseline="raw")
     assert [(run.method, run.seed) for run in grid.runs()] == [
