@@ -6,7 +6,7 @@ import scipy.sparse
 import torch
 
 from safegain.evidence import graph
-from safegain.evidence.graph import Graph, Spread, laplace, neighbours, poisson, shares_kept, views
+from safegain.evidence.graph import Graph, Spread, laplace, neighbours, poisson, shares_drawn, views
 
 N, M, K = 120, 15, 3
 
@@ -133,12 +133,12 @@ def test_no_more_labels_spread_than_are_worth_it(monkeypatch):
     assert Spread.of(rows_of(), np.array([40, 3, 7, 99, 5, 8, 9])).sources.tolist() == [3, 5, 7, 40, 99]
 
 
-def test_classes_keep_their_shares():
+def test_classes_are_drawn_halfway_to_their_shares():
     P = np.random.default_rng(0).dirichlet([1, 2, 3], size=500)
     share = np.array([0.5, 0.3, 0.2])
-    found = shares_kept(P, share, np.arange(400))
+    found = shares_drawn(P, share, np.arange(400))
     found /= found.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(found[:400].mean(axis=0), share, atol=1e-6)
+    np.testing.assert_allclose(found[:400].mean(axis=0), (share + P[:400].mean(axis=0)) / 2, atol=1e-6)
     factor = found / P
     np.testing.assert_allclose(factor[:, 0] / factor[:, 1], factor[0, 0] / factor[0, 1])  # one for each class
 

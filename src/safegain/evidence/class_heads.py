@@ -16,7 +16,7 @@ from torch import Tensor
 from safegain.data.devices import CPU
 from safegain.data.inputs import Rows
 from safegain.data.ranks import ALONE, Ranks
-from safegain.evidence.graph import Spread, shares_kept
+from safegain.evidence.graph import Spread, shares_drawn
 from safegain.evidence.numeric_rows import comparable, on_device
 from safegain.learners.boosting import Boosting
 from safegain.learners.forest import Forest
@@ -115,7 +115,7 @@ class Once(Head):
 
 
 class GraphHead(Head):
-    """Labels that spread over a graph of all rows, with the shares that classes have among the labels, or without."""
+    """Labels that spread over a graph of all rows, drawn to the shares that classes have among the labels, or not."""
 
     def __init__(self, spread: Spread, weight: Tensor) -> None:
         self.spread, self.weight = spread, weight.numpy().astype(np.float64)
@@ -126,7 +126,7 @@ class GraphHead(Head):
         for outputs in chain(self.spread.poisson(Q, self.weight), self.spread.laplace(Q, self.weight)):
             heard = outputs.clip(min=0)
             P = heard + SMOOTHING * np.median(heard.sum(axis=1)) * share
-            for each in (P, shares_kept(P, share, others)):
+            for each in (P, shares_drawn(P, share, others)):
                 yield np.log(each / each.sum(axis=1, keepdims=True)).astype(np.float32)
 
 

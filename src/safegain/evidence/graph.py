@@ -170,11 +170,15 @@ def laplace(K: np.ndarray, sources: np.ndarray, Y: np.ndarray, w: np.ndarray, de
     return u
 
 
-def shares_kept(P: np.ndarray, share: np.ndarray, rows: np.ndarray, steps: int = 20) -> np.ndarray:
-    """P with a factor for each class, so that on these rows classes have these shares  # (n, k)"""
+def shares_drawn(P: np.ndarray, share: np.ndarray, rows: np.ndarray, steps: int = 20) -> np.ndarray:
+    """P with a factor for each class, so that on these rows classes have shares halfway from P's own to `share`.
+
+    Not all the way: few labels say how frequent classes are about as well as a graph does  # (n, k)
+    """
     found = P[rows]
     factor = np.ones(P.shape[1])
+    aim = (share + (found / found.sum(axis=1, keepdims=True)).mean(axis=0)) / 2
     for _ in range(steps):
-        factor *= share / (found / found.sum(axis=1, keepdims=True)).mean(axis=0)
+        factor *= aim / (found / found.sum(axis=1, keepdims=True)).mean(axis=0)
         found = P[rows] * factor
     return P * factor

@@ -1,6 +1,6 @@
 """Rounds between a graph and a learner: what labels say of all rows moves rows apart that are not alike.
 
-    Q     Laplace learning over the graph, with the shares of the classes
+    Q     Laplace learning over the graph, drawn to the shares of the classes
     P     kernel ridge regression on Q^SHARPER, normalised: each row by all others
     d_ij^2 = |x_i - x_j|^2 / u + APART |sqrt P_i - sqrt P_j|^2      the next graph is of the nearest by this
 
@@ -17,7 +17,7 @@ import torch
 
 from safegain.data.inputs import Rows
 from safegain.evidence.class_heads import Head
-from safegain.evidence.graph import NEAREST, Graph, Spread, shares_kept, views
+from safegain.evidence.graph import NEAREST, Graph, Spread, shares_drawn, views
 from safegain.evidence.numeric_rows import comparable
 from safegain.learners.kernel import Kernel, KernelRidge, KernelRidgeInBlocks, Ridge, many_rows
 
@@ -51,7 +51,7 @@ class Rounds:
         unit = float(np.median(distance[:, :NEAREST][:, -1])) or 1.0
         for number in range(ROUNDS + 1):
             heard = graph.laplace(Y, w, DAMPING).clip(min=0) + LEAST / len(share) * share
-            Q = shares_kept(heard, share, others)
+            Q = shares_drawn(heard, share, others)
             Q /= Q.sum(axis=1, keepdims=True)
             yield Q
             if number < ROUNDS:
