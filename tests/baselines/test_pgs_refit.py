@@ -85,13 +85,14 @@ def test_refit_is_not_worse_than_the_baseline_on_held_out_rows_and_corrects_labe
     assert refit.score(X_test, y_test) > 0.8
 
 
-def on_held_out(loss, mistakes):
+def on_held_out(loss, mistakes, spread=0.0):
     """Of 100 rows, in a pattern of their own."""
-    return torch.full((100,), loss), torch.arange(100).flip(0) < mistakes
+    return loss + spread * torch.tensor([1.0, -1.0] * 50), torch.arange(100).flip(0) < mistakes
 
 
 @pytest.mark.parametrize(
-    ("second", "kept"), [((0.4, 10), True), ((0.4, 12), True), ((0.4, 20), False), ((0.6, 10), False)]
+    ("second", "kept"),
+    [((0.4, 10), True), ((0.4, 12), True), ((0.4, 20), False), ((0.6, 10), False), ((0.4, 10, 1.0), False)],
 )
 def test_refit_leaves_the_baseline_for_less_loss_without_more_mistakes_than_chance_explains(second, kept, monkeypatch):
     X, y, trusted, _, _ = noisy_digits(200)
