@@ -76,10 +76,6 @@ def calibrated_log_losses(z: Tensor, y: Tensor) -> Tensor:
     return _log_losses(best_sharpness(z, y) * z.double(), y)
 
 
-def calibrated_log_loss(z: Tensor, y: Tensor) -> float:
-    return float(calibrated_log_losses(z, y).mean())
-
-
 def _log_losses(z: Tensor, y: Tensor) -> Tensor:
     return torch.logsumexp(z, dim=1) - z.gather(1, y[:, None])[:, 0]
 
