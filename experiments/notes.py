@@ -29,8 +29,8 @@ All labels true would give about one point.""",
 come near its figures; on features learned without labels Baseline is 5 to 7 points above the paper's Baseline. PGS
 gains 1.6 points on it with the unbiased trusted set, as much as any method around this network, and is 0.8
 (unbiased) and 0.4 points (biased) below the paper's PGS: these bars are missed. The default is above it. With the
-biased trusted set only cleanlab gains more than 0.2, and learning to reweight and Meta-Weight-Net lose 4 to 6 points: they pass
-the classes' shares among the trusted rows on. {_SEARCH}
+biased trusted set only cleanlab gains more than 0.2, and learning to reweight and Meta-Weight-Net lose 4 to 6
+points: they pass the classes' shares among the trusted rows on. {_SEARCH}
 
 {_DEFAULT}""",
     "table-cifar-ssl": """As with MNIST, PGS returns Baseline. Consistency methods lose: dropout on 512 features
