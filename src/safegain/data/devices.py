@@ -5,7 +5,7 @@ random numbers are drawn there, and models come back to it to predict: torch's o
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -39,7 +39,8 @@ def training_on(device: torch.device) -> Iterator[None]:
     """Train on that device; tensors that are made without one lie in the processor's memory."""
     token = _CHOSEN.set(device)
     try:
-        with CPU:
+        # Only where it changes something: within torch's context, every call of torch passes through Python.
+        with nullcontext() if torch.get_default_device() == CPU else CPU:
             yield
     finally:
         _CHOSEN.reset(token)
