@@ -33,9 +33,12 @@ def measure(problem: Any, seed: int, *, quick: bool, model: str = "auto", refere
 
 
 def of_suggestions(model: Any, problem: Any) -> dict[str, float]:
-    """Over the weak rows: who is called wrong, how often that is so, and how good suggestions are; nan: nobody."""
+    """Over the weak rows: who is called wrong, how often that is so, and how good suggestions are; nan: nobody.
+
+    Nothing where rows without a label are among them.
+    """
     found = model.record_.suggestions
-    if found is None:
+    if found is None or np.isnan(problem.y).any():
         return {}
     weak, given, true = ~problem.trusted, problem.y, problem.true
     wrong = weak & (given != true)

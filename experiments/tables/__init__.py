@@ -33,8 +33,11 @@ SSL_METHODS = (
     "safew",
     "pgs",
     "pgs_search",
+    "safegain_default",
+    "safegain_labelled",
     "true_labels",
 )
+UNREHEARSED = ("safegain_default", "safegain_numbers", "safegain_labelled")  # slow; boards rehearse
 SETS = ("bodyfat", "mpg", "abalone", "cpusmall", "mg", "space_ga", "cadata")  # a rehearsal has the first two
 
 

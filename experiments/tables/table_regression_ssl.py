@@ -1,6 +1,6 @@
 from experiments.grid import MSE, Column, Grid
 from experiments.paper import REGRESSION_SSL
-from experiments.tables import SETS
+from experiments.tables import SETS, UNREHEARSED
 
 NAME = "table-regression-ssl"
 TITLE = "Regression, 40% of the rows with a target"
@@ -21,9 +21,12 @@ GRID = Grid(
         "safew_regressor",
         "pgs_regressor",
         "pgs_search_regressor",
+        "safegain_numbers",
+        "safegain_labelled",
     ),
     seeds=range(10),
     baseline="baseline_regressor",
     quick_columns=2,
+    unrehearsed=UNREHEARSED,
 )
 runs, render = GRID.runs, GRID.render

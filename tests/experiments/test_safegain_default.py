@@ -5,8 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from experiments.methods import safegain_default
+from experiments.methods import safegain_default, safegain_labelled
 from experiments.methods.safegain_default import plain
+
+from safegain.datasets import WeakProblem
 
 
 @pytest.mark.usefixtures("quick_evidence")
@@ -23,6 +25,27 @@ def test_the_default_is_measured_with_what_it_chose():
     assert isinstance(found["fell_back"], bool)
     assert isinstance(found["reference"], str)
     assert {"log_loss", "reference_accuracy", "leaderboard"} <= set(found)
+
+
+def test_rows_without_a_label_can_be_left_out(monkeypatch):
+    """Of classes and of numbers."""
+    seen = {}
+
+    def measured(problem, seed, *, quick):
+        seen.update(vars(problem), seed=seed)
+        return {}
+
+    monkeypatch.setattr(safegain_labelled.safegain_default, "measure", measured)
+    monkeypatch.setattr(safegain_labelled.safegain_numbers, "measure", measured)
+    X, trusted = np.arange(8.0).reshape(4, 2), np.array([True, False, False, True])
+    for y, y_test in (([1, -1, 0, 1], np.zeros(1, dtype=int)), ([1.0, np.nan, -1.0, 0.0], np.zeros(1))):
+        y = np.array(y)
+        problem = WeakProblem(X=X, y=y, true=y, trusted=trusted, X_test=X[:1], y_test=y_test)
+        safegain_labelled.measure(problem, 3, quick=True)
+        assert seen["y"].tolist() == y[[0, 2, 3]].tolist()
+        assert seen["X"].tolist() == X[[0, 2, 3]].tolist()
+        assert seen["trusted"].tolist() == [True, False, True]
+        assert seen["seed"] == 3
 
 
 def test_a_leaderboard_becomes_rows_of_json():
