@@ -125,7 +125,8 @@ class GraphHead(Head):
         others = np.flatnonzero(self.weight == 0)
         for outputs in chain(self.spread.poisson(Q, self.weight), self.spread.laplace(Q, self.weight)):
             heard = outputs.clip(min=0)
-            P = heard + SMOOTHING * np.median(heard.sum(axis=1)) * share
+            told = heard.sum(axis=1)  # 0 in a component without labels
+            P = heard + SMOOTHING * (np.median(told[told > 0]) if told.any() else 1.0) * share
             for each in (P, shares_drawn(P, share, others)):
                 yield np.log(each / each.sum(axis=1, keepdims=True)).astype(np.float32)
 
