@@ -5,7 +5,7 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import contest, convex, memmap, numbers, peers, projections, ranks, ridge, table, unrolled
+from benchmarks import contest, convex, memmap, numbers, peers, projections, ranks, ridge, scale, table, unrolled
 
 PARTS = {
     "contest": contest.run,
@@ -16,6 +16,7 @@ PARTS = {
     "projections": projections.run,
     "ranks": ranks.run,
     "ridge": ridge.run,
+    "scale": scale.run,
     "table": table.run,
     "unrolled": unrolled.run,
 }
