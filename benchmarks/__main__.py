@@ -5,7 +5,20 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import contest, convex, memmap, numbers, peers, projections, ranks, ridge, scale, table, unrolled
+from benchmarks import (
+    contest,
+    convex,
+    memmap,
+    numbers,
+    peers,
+    projections,
+    ranks,
+    ridge,
+    scale,
+    table,
+    unlabelled,
+    unrolled,
+)
 
 PARTS = {
     "contest": contest.run,
@@ -18,6 +31,7 @@ PARTS = {
     "ridge": ridge.run,
     "scale": scale.run,
     "table": table.run,
+    "unlabelled": unlabelled.run,
     "unrolled": unrolled.run,
 }
 
