@@ -4,6 +4,7 @@ A tensor that is made without a device lands there, and whatever meets it fails.
 """
 
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from safegain import (
+    Adam,
     Auto,
     Boosting,
     DeepNetwork,
@@ -103,6 +105,28 @@ def test_what_runs_on_devices_names_its_device_by_itself(learner, weighted):
     usual = learner.train(X, target, 0).predict_proba(X)
     with on_meta():
         np.testing.assert_array_equal(learner.train(X, target, 0).predict_proba(X), usual)
+
+
+DEEP = torch.nn.Sequential(
+    torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Linear(8, 2)
+)
+
+
+@pytest.mark.parametrize("learner", [SHORT, Module(DEEP, solver=Descent(Adam(0.01), n_steps=3, batch_size=16))])
+def test_training_stays_on_its_device_until_the_model_comes_back(learner, monkeypatch):
+    """Here the device is "meta": what meets a tensor of the processor fails, and nothing comes back from there."""
+    seeded = []
+    there = SimpleNamespace(get_rng_state=lambda: "as it was", manual_seed=seeded.append, set_rng_state=seeded.append)
+    monkeypatch.setattr(torch, "get_device_module", lambda device: there)
+    X, y, _ = made()
+    before = torch.get_rng_state()
+    with training_on(torch.device("meta")), pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        learner.train(X, Target.of_codes(y, np.array([0, 1])), 0)
+    if learner is not SHORT:
+        assert len(seeded[::2]) == len(set(seeded[::2])) == 3  # dropout of each step, from a seed of its own
+        assert set(seeded[1::2]) == {"as it was"}
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(each.device == devices.CPU and each.dtype == torch.float32 for each in DEEP.parameters())
 
 
 @pytest.mark.parametrize("many", [False, True])

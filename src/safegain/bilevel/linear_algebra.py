@@ -22,7 +22,7 @@ def cholesky(H: Tensor, *, repair: bool = False) -> Tensor:
     shift = 1e-12 * float(H.diagonal().abs().max().clamp(min=1e-12))
     # A singular direction at rounding level is always mended; real negative curvature only if asked.
     for _ in range(20 if repair else 3):
-        factor, info = torch.linalg.cholesky_ex(H + shift * torch.eye(len(H), dtype=H.dtype))
+        factor, info = torch.linalg.cholesky_ex(H + shift * torch.eye(len(H), dtype=H.dtype, device=H.device))
         if not info:
             return factor
         shift *= 10 if repair else 4

@@ -135,7 +135,7 @@ class LowerLevel:
             fit = self.ranks.sum(self.model.hessian(theta, self.X, self.loss, w / self.n_rows))
             return fit + self.alpha * torch.diag(self.model.decayed)
         columns = torch.vmap(lambda e: self._second_order(theta, w, Q, e, None)[2], chunk_size=64)
-        H = self.ranks.sum(columns(torch.eye(len(theta), dtype=theta.dtype)))
+        H = self.ranks.sum(columns(torch.eye(len(theta), dtype=theta.dtype, device=theta.device)))
         return (H + H.T) / 2 + self.alpha * torch.diag(self.model.decayed)
 
     @property

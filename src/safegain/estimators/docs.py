@@ -25,8 +25,8 @@ PARAMETERS = """
     validation_fraction : float, default=0.2
         Labelled rows that are held out and taken as trusted when `fit` is given no trusted rows.
     device : {{"auto", "cpu", "cuda", "mps"}}, default="auto"
-        Where networks and kernels of a contest are trained, in single precision: "auto" is a GPU if torch finds one.
-        Trees, linear models and searches with an outer loop stay on the processor, and so does the fitted model.
+        Where a contest trains kernels, modules and networks of classes, in single precision: "auto" is a GPU if torch
+        finds one. All else stays on the processor, the fitted model too; searches with an outer loop refuse a GPU.
     checkpoint : path or None, default=None
         A folder in which a fit keeps what it has trained, after every stage or outer step. A fit of the same rows with
         the same settings goes on from there, with any number of processes, and ends with the same bits if that number
@@ -44,7 +44,7 @@ PARAMETERS = """
     reference_ : str
         Which rows the reference was trained on.
     references_ : dict
-        Every reference that was trained, by its name: "raw", "raw+trusted", "trusted".
+        The references that were kept, by name: "raw", "raw+trusted", "trusted"; of a contest the one.
     comparison_ : DataFrame
         References and "new" model on trusted rows kept to compare them, before a last training takes those rows in; a
         new model that was refused is there too. One line for each row and model, and none where trusted rows are too
@@ -53,9 +53,9 @@ PARAMETERS = """
         Under "auto": how models fared on trusted rows that they had not seen, best first. Columns: learner, trained_on
         (which labels), {standings}, share (of the mixture that won), seconds.
     worth_ : Worth or None
-        Where all labels are right and other rows have none: how good models were with a quarter of the labels, half of
-        them, and those of the contest, `alone` and `together` with the other rows; `more_labels(i)` is what these were
-        worth then.
+        Of 20 to 999 labels that are all right, where other rows have none: the quality of models with a quarter of the
+        `labels`, half and four fifths, `alone` without the other rows and `together` with them. `more_labels(i)` is how
+        many more labels would have done as much.
     certificate_ : Certificate or None
         What the rows that were set aside say.
     sample_weight_ : ndarray (n,)

@@ -19,17 +19,21 @@ from safegain.learners.trained import TrainedModel
 def train_by_solver(learner: Differentiable, X: Rows, target: Target, seed: int) -> TrainedModel:
     """Weights are scaled to mean 1: rows of weight 0 neither raise alpha nor slow a descent."""
     setup = learner.setup(bare_parts(X, target))
-    theta = setup.model.init(torch.Generator().manual_seed(seed))
-    weight = torch.from_numpy(target.weights / target.weights.mean()).to(theta.dtype)
+    model, rows = setup.model.on(training_device()), setup.inputs.rows(X)
+    theta = model.init(torch.Generator().manual_seed(seed))
+    if theta.device != CPU:
+        rows = rows.to(theta)
+    weight = torch.from_numpy(target.weights / target.weights.mean()).to(theta)
     mean, unit = (0.0, 1.0) if target.classes is not None else target.units
     if target.classes is None:
-        base = torch.from_numpy((target.values - mean) / unit).to(theta.dtype)
-        lower, Q = LowerLevel(setup.model, SquaredError(), setup.inputs.rows(X), base, setup.alpha), 0 * base
+        base = torch.from_numpy((target.values - mean) / unit).to(theta)
+        lower, Q = LowerLevel(model, SquaredError(), rows, base, setup.alpha), 0 * base
     else:
-        lower = LowerLevel(setup.model, CrossEntropy(), setup.inputs.rows(X), None, setup.alpha)
-        Q = torch.from_numpy(target.values).to(theta.dtype)
+        lower, Q = LowerLevel(model, CrossEntropy(), rows, None, setup.alpha), torch.from_numpy(target.values).to(theta)
     solver = settled(setup.solver, lower, weight, Q, theta, seed=seed)
     theta = solver.solve(lower, weight, Q, start=theta).theta
+    if theta.device != CPU:
+        theta = theta.to(CPU, setup.inputs.dtype)
     if not torch.isfinite(theta).all():
         raise ValueError(
             "solver: training diverged to parameters that are not finite; lower its learning_rate, or scale X"

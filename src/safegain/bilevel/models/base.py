@@ -61,6 +61,10 @@ class Model(ABC):
         """How many of these rows a pass should take at once: sums over rows are formed in such blocks."""
         return max(len(X), 1)
 
+    def on(self, device: torch.device) -> "Model":
+        """The model there, in single precision, if it can be trained on that device; else as it is."""
+        return self
+
     def at_step(self, seed: int) -> "Model":
         """The model as a step of a descent sees it: what is random in it follows from the seed."""
         return self

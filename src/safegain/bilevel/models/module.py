@@ -8,6 +8,8 @@ module is copied and never changed; its present weights are the start.
 """
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -39,6 +41,15 @@ class Module(Model):
 
     def init(self, generator: torch.Generator) -> Tensor:
         return parameters_to_vector(self.module.parameters())
+
+    def on(self, device: torch.device) -> "Module":
+        if device.type == "cpu":
+            return self
+        moved = copy.copy(self)
+        moved.module = copy.deepcopy(self.module).to(device, torch.float32)
+        moved.with_dropout = _with_dropout(moved.module)
+        moved.decayed = self.decayed.to(device, torch.float32)
+        return moved
 
     def block_rows(self, X: Tensor) -> int:
         # Fresh memory for all activations at once costs a convolutional network a quarter of its time.
@@ -75,8 +86,7 @@ class Module(Model):
     def _call(self, named: dict[str, Tensor], X: Tensor) -> Tensor:
         if self.seed is None or self.with_dropout is None:
             return functional_call(self.module, named, (X,))
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(self.seed)  # torch.manual_seed would also seed every GPU
+        with _drawing(self.seed, X.device):
             return functional_call(self.with_dropout, named, (X,))
 
     def pullback(self, theta: Tensor, X: Tensor, g: Gradient) -> Tensor:
@@ -101,3 +111,23 @@ def _with_dropout(module: torch.nn.Module) -> torch.nn.Module | None:
     for layer in dropouts:
         layer.train()
     return twin if dropouts else None
+
+
+@contextmanager
+def _drawing(seed: int, device: torch.device) -> Iterator[None]:
+    """What is drawn on the processor and on this device follows from the seed; their generators are left as they were.
+
+    torch.manual_seed would also seed every other GPU.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        if device.type == "cpu":
+            yield
+            return
+        there = torch.get_device_module(device)
+        state = there.get_rng_state()
+        there.manual_seed(seed)
+        try:
+            yield
+        finally:
+            there.set_rng_state(state)
