@@ -5,7 +5,12 @@ import pytest
 from safegain.runs.facts import Facts, Rows, Verdict
 from safegain.runs.words import judged, noise_words, range_text
 
-WEAK = Rows(all=2100, weak=2000, trusted=100, held_out=50, set_aside=0, unlabelled=0)
+
+def bare(unlabelled):
+    return Rows(all=2100, weak=2000, trusted=100, held_out=50, set_aside=0, unlabelled=unlabelled)
+
+
+WEAK = bare(0)
 
 
 @pytest.mark.parametrize(
@@ -13,6 +18,9 @@ WEAK = Rows(all=2100, weak=2000, trusted=100, held_out=50, set_aside=0, unlabell
     [
         (None, None, 3, "3 doubtful labels are"),
         (Verdict("safe", "raw"), WEAK, 1500, "1,500 of 2,000 doubtful"),
+        (Verdict("safe", "raw"), bare(400), 1500, "1,500 of 1,600 doubtful"),
+        (Verdict("safe", "trusted"), bare(2000), 0, "No label was doubted: all are trusted, and 2,000"),
+        (Verdict("fell back", "trusted"), bare(2000), 0, "No label was doubted"),
         (Verdict("fell back", "raw"), None, 15, "15 doubtful"),
         (Verdict("fell back", "raw"), None, 0, "as they are"),
         (Verdict("fell back", "trusted"), None, 0, "not used"),

@@ -89,13 +89,14 @@ def fit(
     model: Annotated[
         list[str] | None,
         _option(
-            'What is trained: auto, network, linear, forest, boosting, kernel, deep, or "network, n_hidden=50, ...". '
-            "Given several times, these compete, and the best are mixed; for classes, auto is all that have a name.",
+            "What is trained: auto, network (classes), huber (numbers), linear, forest, boosting, kernel, deep, or "
+            '"forest, n_trees=50, ...". Given several times, these compete, and the best are mixed; auto: all.',
             _SEARCH,
         ),
     ] = None,
     search: Annotated[
-        str | None, _option('auto, structured, or free, the paper\'s: "free, n_outer=50, ...".', _SEARCH)
+        str | None,
+        _option('auto, structured (classes), residuals (numbers), or free, the paper\'s: "free, n_outer=50".', _SEARCH),
     ] = None,
     reference: Annotated[
         str | None, _option("What not to be worse than: best, raw, raw+trusted, trusted.", _SEARCH)

@@ -63,12 +63,14 @@ def noise_words(labels: pd.DataFrame) -> str | None:
 
 def judged(facts: Facts) -> str:
     """How many labels are doubted, if they were looked into at all."""
-    doubted, verdict = facts.n_suspicious or 0, facts.verdict
+    doubted, verdict, rows = facts.n_suspicious or 0, facts.verdict, facts.rows
+    if rows is not None and rows.weak == rows.unlabelled:
+        return f"No label was doubted: all are trusted, and {rows.unlabelled:,} other rows have none."
     # After a fall back numbers are judged all the same, by how far they are from the model.
     if verdict is not None and verdict.outcome == "fell back" and not doubted:
         used = "which takes them as they are"
         if verdict.reference == "trusted":
             used = "which learned from the trusted rows alone: doubtful labels were not used at all"
         return f"Labels were not judged, as no new model was handed back: you have the reference, {used}."
-    of_all = f" of {facts.rows.weak:,}" if facts.rows else ""
+    of_all = f" of {rows.weak - rows.unlabelled:,}" if rows else ""
     return f"{doubted:,}{of_all} doubtful labels are more likely wrong than right."
