@@ -4,6 +4,7 @@ import time
 
 import torch
 
+from safegain.data.devices import training_device, training_on
 from safegain.data.ranks import BEAT
 from safegain.data.side_thread import SideThread, leave
 from tests.processes import forked
@@ -45,3 +46,10 @@ def test_a_process_ends_without_what_nobody_waits_for():
         process.join(50)
     assert [process.exitcode for process in processes] == [3, 0]
     assert time.perf_counter() - began < 50
+
+
+def test_a_side_thread_trains_on_the_device_of_its_fit():
+    with training_on(torch.device("meta")):
+        thread = SideThread(training_device)
+    thread.join(BEAT)
+    assert thread.result == torch.device("meta")

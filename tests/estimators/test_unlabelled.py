@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_digits
+from sklearn.linear_model import LogisticRegression
 
 from safegain import Forest, Free, PGSClassifier, PGSRegressor
 from tests.quick import quick_evidence
@@ -180,3 +181,21 @@ def test_seven_labels_are_too_few_to_compare_models():
     assert found.safeness_.fell_back
     assert found.reference_ == "trusted"
     assert "7 trusted rows are too few to compare models" in found.safeness_.status
+
+
+def test_one_label_of_each_class_is_too_few_to_judge():
+    X, y, labelled, *_ = digits(10)
+    labelled[:] = False
+    labelled[np.unique(y, return_index=True)[1]] = True
+    found = PGSClassifier(FOREST, random_state=0).fit(X, np.where(labelled, y, -1), trusted=labelled)
+    assert found.safeness_.fell_back
+    assert "10 trusted rows are too few to compare models on" in found.safeness_.status
+
+
+def test_worth_where_a_quarter_of_the_labels_is_of_one_class():
+    X, y, *_ = digits(2)
+    labelled = np.zeros(len(y), dtype=bool)
+    labelled[np.flatnonzero(y == 0)[:18]] = labelled[np.flatnonzero(y == 1)[:2]] = True
+    found = PGSClassifier(LogisticRegression(), random_state=0).fit(X, np.where(labelled, y, -1), trusted=labelled)
+    assert found.worth_ is None
+    assert np.isfinite(found.predict_proba(X)).all()

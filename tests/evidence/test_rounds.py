@@ -68,3 +68,19 @@ def test_graphs_are_the_same_for_the_same_rows():
     first, second = (Graphs.of(X.numpy(), np.flatnonzero(weight)) for _ in range(2))
     np.testing.assert_array_equal(first.spreads[0].columns[0], second.spreads[0].columns[0])
     assert torch.equal(first.ridge.gram, second.ridge.gram)
+
+
+def test_right_labels_of_rows_that_are_no_targets_are_not_heard():
+    """They judge what is said."""
+    X, y, weight = moons(100, 20)
+    right, Y = weight > 0, np.eye(2)[y] * weight[:, None]
+    judges = np.flatnonzero(right)[:8]
+    weight[judges] = 0
+    other = Y.copy()
+    other[judges] = 1 - other[judges]
+
+    def scores(Y):
+        return list(RoundsHead(rounds_of(X, weight), weight, right, np.random.RandomState(0)).scores(Y, 0))
+
+    for first, second in zip(scores(Y.astype(np.float32)), scores(other.astype(np.float32)), strict=True):
+        np.testing.assert_array_equal(first, second)

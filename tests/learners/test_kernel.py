@@ -1,5 +1,9 @@
 """Kernel ridge regression on landmarks against refits, scikit-learn and Nystroem's formula."""
 
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -147,3 +151,27 @@ def test_the_best_width_is_found_in_three_of_four(best):
     found = best_width((0.125, 0.5, 2.0, 8.0), lambda width: asked.append(width) or abs(np.log(width / best)))
     assert found == best
     assert len(asked) == 3
+
+
+def test_threads_that_ask_for_the_same_have_the_same():
+    """One of them makes what a row has of itself; the others never see a part of it."""
+    rows, Y = normal_rows(70), made((70, 2), seed=1, dtype=torch.float32)
+    ridge = KernelRidgeInBlocks(Kernel.of(rows[:30], 2.0), rows, torch.ones(70))
+    moment = ridge.moment(Y)
+    begun, go_on, passes = threading.Event(), threading.Event(), ridge._passes
+
+    def slow():
+        yield from itertools.islice(passes(), 1)
+        begun.set()
+        go_on.wait(30)
+        yield from itertools.islice(passes(), 1, None)
+
+    with ThreadPoolExecutor(1) as pool, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(safegain.learners.kernel, "BLOCK_ROWS", 16)
+        ridge._passes = slow
+        first = pool.submit(ridge.leave_one_out, Y, moment, 1.0)
+        begun.wait(30)
+        ridge._passes = passes
+        second = ridge.leave_one_out(Y, moment, 1.0)
+        go_on.set()
+        assert torch.equal(first.result(), second)

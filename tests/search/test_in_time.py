@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 
-from safegain import Auto, Boosting, Linear, Network, PGSClassifier, PGSRegressor, Recipe
+from safegain import Auto, Boosting, Linear, Network, PGSClassifier, PGSRegressor, Recipe, Wrapped
 from safegain.learners.recipe import recipe_for
 from safegain.search import hurry
 from safegain.search.candidates import Candidate
@@ -161,3 +162,63 @@ def test_time_for_the_rows_that_are_read_off_is_kept(monkeypatch):
 @dataclass(frozen=True)
 class _Evidence:
     rule: object = None
+
+
+def test_a_reference_that_is_trained_on_trusted_rows_has_its_share_too():
+    """Where it is the only one."""
+    from safegain.search.class_task import ClassTask
+    from safegain.search.folds import folds_of
+
+    task = replace(ClassTask.of(problem()), clock=Slow(budget=1e-6))
+    folds = folds_of(task.material.rows, task.material.y, np.random.RandomState(0))
+    entries = [Entry(Candidate(Network(), labels)) for labels in ("trusted", "corrected")]
+    found = in_time(entries, task, folds, lambda entry: None)
+    assert [entry.candidate.labels for entry in found] == ["trusted", "corrected"]
+
+
+@pytest.mark.parametrize("n_labels", [60, 10])
+def test_a_budget_where_only_trusted_rows_have_a_label(n_labels, quick_evidence):
+    X, y, _, (fresh, right) = made_up(1500, 100)
+    labels = (y[:1600] > 1).astype(int)
+    trusted = np.arange(1600) >= 1600 - n_labels
+    model = PGSClassifier([Boosting(max_iter=20), "linear"], search=Auto(time_budget=2.0), random_state=0)
+    model.fit(X[:1600], np.where(trusted, labels, -1), trusted=trusted)
+    assert (model.predict(fresh) == (right > 1)).mean() > 0.6
+
+
+def test_a_budget_with_an_estimator_of_the_users(quick_evidence):
+    """Nobody knows what it costs; it is trained as it is."""
+    clock = Clock(budget=10.0)
+    clock.learn(Wrapped(LogisticRegression()), (100, 5, 2), 3.0)
+    assert clock.seconds(Wrapped(LogisticRegression()), (100, 5, 2)) == 0
+    X, y, _, _ = made_up(300, 60)
+    model = PGSClassifier(LogisticRegression(), search=Auto(time_budget=5.0), random_state=0)
+    model.fit(X[:360], (y[:360] > 1).astype(int), trusted=np.arange(360) >= 300)
+    assert len(model.leaderboard_) > 1
+
+
+def test_time_is_not_spent_on_a_graph_that_nobody_asks(monkeypatch, quick_evidence):
+    def refused(*_):
+        raise AssertionError("a graph was made")
+
+    X, y, _, _ = made_up(3000, 100)
+    labels = (y[:3100] > 1).astype(int)
+    labels[:1500] = -1
+    monkeypatch.setattr("safegain.search.material.Graphs.of", refused)
+    for kind, given in ((PGSClassifier, labels), (PGSRegressor, np.where(labels < 0, np.nan, y[:3100]))):
+        model = kind("boosting", search=Auto(time_budget=1.0), random_state=0)
+        model.fit(X[:3100], given, trusted=np.arange(3100) >= 3000)
+        assert np.isfinite(model.predict(X[:5])).all()
+
+
+def test_rows_that_take_no_part_cost_no_time(monkeypatch):
+    from safegain.search import task as road
+    from safegain.search.class_task import ClassTask
+
+    seen = []
+    monkeypatch.setattr(road, "MOST_UNLABELLED", 100)
+    monkeypatch.setattr(road, "rows_in_time", lambda problem, clock: seen.append(len(problem.parts.weak)))
+    asked = problem(2000)
+    asked.parts.weak.y[:] = -1
+    ClassTask.of(asked, time_budget=5.0)
+    assert seen == [100]

@@ -14,6 +14,7 @@ from safegain.learners.target import Target
 from safegain.search.candidates import CORRECTED
 from safegain.search.folds import Fold
 from safegain.search.material import Material
+from tests.search.samples import of_classes
 
 CLASSES = np.array(["a", "b"])
 
@@ -85,3 +86,13 @@ def test_an_estimator_gets_rows_in_the_order_of_the_user():
     assert material.weight.tolist() == [2.0, 5.0, 3.0, 7.0, 6.0, 4.0, 1.0]
     assert material.given.tolist() == [-1, 0, -1, 1, -1, -1, -1]
     assert torch.equal(material.rows.weak, torch.tensor([1, 0, 1, 0, 0, 1, 1]).bool())
+
+
+def test_labels_that_spread_are_drawn_by_chance(monkeypatch):
+    """Of rows in the order of their classes, all classes are heard."""
+    X, y = np.random.RandomState(0).normal(size=(300, 3)), np.repeat(np.arange(4), 75)
+    trusted = np.arange(300) % 2 == 0
+    found = of_classes(X, np.where(trusted, y, -1), trusted, np.zeros_like(trusted), learner=Linear())
+    monkeypatch.setattr("safegain.evidence.graph.MOST_SOURCES", 40)
+    made = Material.of(found.parts, Linear())
+    assert set(made.y[made.graphs.spreads[0].sources].tolist()) == {0, 1, 2, 3}

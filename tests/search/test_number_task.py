@@ -41,7 +41,7 @@ def test_it_is_a_task(task, evidence):
 
 
 def test_corrected_labels_are_the_mean_of_what_they_may_be(task, evidence):
-    found, y = task.corrected(evidence), task.material.y.numpy()
+    found, y = task.corrected(evidence, last_fold(task.material.rows)), task.material.y.numpy()
     bare, weak = np.isnan(y), np.arange(len(y)) < N
     some = weak & ~bare
     good, suggested = evidence.good, evidence.suggested
@@ -49,6 +49,20 @@ def test_corrected_labels_are_the_mean_of_what_they_may_be(task, evidence):
     np.testing.assert_array_equal(found.values[~weak], y[~weak])
     assert np.isfinite(found.values).all()
     np.testing.assert_array_equal(found.weight, np.where(weak, ~bare, TRUST))
+
+
+def test_rows_without_a_label_count_by_what_is_explained_of_the_folds_own_rows(evidence):
+    """Those that judge say nothing of it."""
+    X, y, _, _ = made_up(n=N, n_trusted=N_TRUSTED, missing=0.5)
+    task = NumberTask.of(of_numbers(X, y, N, N_TRUSTED))
+    rows, number = task.material.rows, torch.arange(N + N_TRUSTED)
+    judged = rows.trusted & (number % 2 == 0)
+    fold = Fold(rows.weak, rows.trusted & ~judged, judged, torch.zeros_like(judged))
+    right = task.material.y.numpy()
+    for wrong, counts in ((judged, True), (fold.trusted, False)):
+        predicted = np.where(wrong, 1e6, np.nan_to_num(right))
+        weight = task.corrected(replace(evidence, predicted=predicted), fold).weight
+        assert (weight[np.isnan(right)] == (1 if counts else 0)).all()
 
 
 def test_weak_rows_are_heard_as_far_as_they_are_good(task, evidence):

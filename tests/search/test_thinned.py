@@ -6,8 +6,13 @@ import torch
 from sklearn.datasets import load_diabetes, load_digits
 
 from safegain import Forest, PGSClassifier, PGSRegressor
+from safegain.data.any_rows import AnyRows
+from safegain.data.parts import Part, Parts
+from safegain.data.ranks import ALONE
+from safegain.data.rows import ArrayRows, RowSource
 from safegain.search import learned_rows, material, task
 from tests.search.samples import digits, of_classes
+from tests.thread_ranks import in_threads
 
 FOREST = Forest(n_trees=10, min_samples_leaf=1)
 
@@ -62,3 +67,33 @@ def test_every_row_has_a_number(monkeypatch, n):
     found = PGSRegressor([FOREST, "linear"], random_state=0).fit(X, np.where(labelled, y, np.nan), trusted=labelled)
     assert np.isfinite(found.corrected_labels_).all()
     assert found.safeness_.fell_back or n == 30
+
+
+def parts_on(ranks, X, n):
+    y = torch.full((n,), -1)
+    y[::3] = 1
+    return Parts(Part(X, y), Part(np.zeros((2, 1)), torch.tensor([0, 1])), None, np.array([0, 1]), ranks=ranks)
+
+
+def test_as_many_rows_of_any_kind_are_drawn_of_all_processes_as_of_one():
+    def work(ranks):
+        n, random = (90, 60)[ranks.rank], np.random.RandomState(0)
+        fewer, _ = parts_on(ranks, AnyRows.of(np.zeros((n, 1))), n).without_some(50, random)
+        return int((~fewer.labelled).sum()), random.randint(1000)
+
+    (first, after), (second, also_after) = in_threads(2, work)
+    assert first + second == 50
+    assert min(first, second) > 10
+    assert after == also_after  # what is drawn next is the same on both
+
+
+@pytest.mark.parametrize("kind", ["source", "memory-mapped"])
+def test_rows_in_files_stay_there(tmp_path, kind):
+    np.save(tmp_path / "X.npy", np.arange(90.0, dtype=np.float32).reshape(90, 1))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    fewer, kept = parts_on(ALONE, ArrayRows(X) if kind == "source" else X, 90).without_some(
+        20, np.random.RandomState(0)
+    )
+    assert isinstance(fewer.weak.X, RowSource)
+    assert len(fewer.weak) == 50
+    np.testing.assert_array_equal(fewer.weak.X[:], X[kept.numpy()])

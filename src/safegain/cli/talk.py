@@ -74,16 +74,20 @@ def wrong_input_in_one_line(talk: Talk, run: Path | None = None) -> Iterator[Non
         if talk.json:
             talk.tell("", {"error": message})
         typer.echo(printable(f"safegain: {message}"), err=True)
-        if isinstance(error, ConnectionError):  # where other processes are gone, a training may go on
-            from safegain.data.side_thread import leave
-
-            leave(WRONG)
+        _leave(WRONG)
         raise typer.Exit(WRONG) from None
     except KeyboardInterrupt:
         resumable = run is not None and (run / "request.json").exists()
         advice = f"; go on with: safegain resume {shlex.quote(str(run))}" if resumable else ""
         typer.echo(f"safegain: stopped{advice}", err=True)
+        _leave(STOPPED)
         raise typer.Exit(STOPPED) from None
+
+
+def _leave(code: int) -> None:
+    """Where several processes fit, a training may go on for which nobody waits any more."""
+    if there := sys.modules.get("safegain.data.side_thread"):
+        there.leave(code)
 
 
 def _worded(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from safegain.data.any_rows import AnyRows
 from safegain.data.inputs import Rows, some_rows, taken_rows
 from safegain.data.labels import Labels
 from safegain.data.ranks import ALONE, Ranks
-from safegain.data.rows import RowSource
+from safegain.data.rows import RowSource, as_source
 from safegain.data.splits import Said, drawn_from, everywhere, rank_rows, trusted_rows, unlike_others
 
 UNLIKELY = 1e-3  # to be drawn by chance
@@ -48,7 +48,9 @@ class Part:
             return None if values is None else values[kept if isinstance(values, Tensor) else kept.numpy()]
 
         own = (self.y, self.groups, self.given, self.sample, self.weight, self.digests)
-        return Part(taken_rows(self.X, np.flatnonzero(kept.numpy())), *map(of, own))
+        in_blocks = isinstance(self.X, RowSource | np.memmap)  # which may be more than memory holds
+        X = as_source(self.X).part(kept.numpy()) if in_blocks else taken_rows(self.X, np.flatnonzero(kept.numpy()))
+        return Part(X, *map(of, own))
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,12 @@ class Parts:
         X, bare = self.weak.X, ~self.labelled.numpy()
         if self.ranks.count(int(bare.sum())) <= most:
             return self, None
-        if isinstance(X, AnyRows):
-            some = random.permutation(int(bare.sum())) < most
+        if isinstance(X, AnyRows):  # drawn of those of all processes, so that all draw alike
+            counts = self.ranks.gather(int(bare.sum()))
+            first = sum(counts[: self.ranks.rank])
+            some = (random.permutation(sum(counts)) < most)[first : first + int(bare.sum())]
         else:
-            rows = X.part(bare) if isinstance(X, RowSource) else X[bare]
+            rows = as_source(X).part(bare) if isinstance(X, RowSource | np.memmap) else X[bare]
             some = of_least_keys(self.ranks.together(lambda: row_keys(rows, np.zeros(rows.shape[0]))), most, self.ranks)
         kept = self.labelled.clone()
         kept[torch.from_numpy(np.flatnonzero(bare)[some])] = True

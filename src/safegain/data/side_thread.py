@@ -1,5 +1,6 @@
 """Work in a thread of its own, beside which this one can listen to other processes."""
 
+import contextvars
 import os
 import sys
 import threading
@@ -10,11 +11,11 @@ import torch
 
 
 class SideThread(threading.Thread):
-    """Begins at once. What torch keeps for each thread is here as it is in the thread that makes it."""
+    """Begins at once. Torch's settings of a thread, and the device, are as in the thread that makes it."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         super().__init__()
-        self.work, self.grad = work, torch.is_grad_enabled()
+        self.work, self.grad, self.context = work, torch.is_grad_enabled(), contextvars.copy_context()
         self.ended = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -24,7 +25,7 @@ class SideThread(threading.Thread):
         torch.get_num_threads()  # torch settles a new thread's number when it is first asked
         try:
             with torch.set_grad_enabled(self.grad):
-                self.result = self.work()
+                self.result = self.context.run(self.work)
         except BaseException as error:
             self.error = error
         self.ended = True

@@ -78,7 +78,8 @@ class RoundsHead(Head):
     """One setting for each number of rounds."""
 
     def __init__(self, rounds: Rounds, weight: np.ndarray, right: np.ndarray, random: np.random.RandomState) -> None:
-        self.rounds, self.weight, self.right = rounds, weight, right
+        """Of a row that is no target, not even a right label is heard: it may be there to judge."""
+        self.rounds, self.weight, self.right = rounds, weight, right & (weight > 0)
         self.order = random.permutation(np.flatnonzero(weight))
 
     def scores(self, Q: np.ndarray, number: int) -> Iterator[np.ndarray]:

@@ -151,10 +151,10 @@ class KernelRidgeInBlocks(Ridge):
 
     def leave_one_out(self, Y: Tensor, moment: Tensor, penalty: float) -> Tensor:
         if penalty not in self._own:  # the same for all targets
-            own = self._own[penalty] = torch.empty(len(Y), 1, dtype=torch.float32, device=Y.device)
+            own = torch.empty(len(Y), 1, dtype=torch.float32, device=Y.device)
             for block, K in self._passes():
                 torch.mv((K @ self.from_landmarks).square_(), self.shrunk(penalty), out=own[block, 0])
-            own *= self.weight
+            self._own[penalty] = own.mul_(self.weight)  # when it is whole: other threads may ask meanwhile
         own, of_landmarks, left_out = self._own[penalty], self.of_landmarks(moment, penalty), torch.empty_like(Y)
         for block, K in self._passes():
             left_out[block] = _left_out(K @ of_landmarks, own[block], Y[block])

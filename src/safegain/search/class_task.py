@@ -46,9 +46,6 @@ class ClassTask(Task[Evidence, ClassJury]):
         asked = self.references
         return asked[:1] if self.problem.parts.trusted_is_one_sided or one_class else asked
 
-    def prepare(self) -> None:
-        _ = self.material.graphs
-
     def find_evidence(self, fold: Fold, random: np.random.RandomState, crew: Ranks) -> Evidence:
         material, rows = self.material, self.material.rows
         return find_evidence(
@@ -57,7 +54,7 @@ class ClassTask(Task[Evidence, ClassJury]):
             rows.labelled & (fold.weak | fold.trusted),
             fold.trusted & rows.sample,
             random,
-            material.graphs,
+            None if self.sampled else material.graphs,
             sampled=self.sampled,
             crew=crew,
         )
@@ -65,7 +62,7 @@ class ClassTask(Task[Evidence, ClassJury]):
     def evidence_of(self, tensors: Tensors) -> Evidence:
         return Evidence.from_tensors(tensors)
 
-    def corrected(self, evidence: Evidence) -> Target:
+    def corrected(self, evidence: Evidence, fold: Fold) -> Target:
         """What is known counts for more than what is found."""
         trust = np.where(self.material.rows.trusted, TRUST, 1.0)
         return Target(evidence.Q.numpy(), self.material.classes, trust)

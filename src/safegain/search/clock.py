@@ -33,8 +33,9 @@ class Clock:
         return learner.in_time(seconds / self._pace(learner), *size)
 
     def learn(self, learner: Learner, size: tuple[int, int, int], seconds: float) -> None:
-        """How long a training took."""
-        self.pace[type(learner)] = seconds / learner.cost(*size)
+        """How long a training took; of an estimator of the user's nobody knows what it costs."""
+        if cost := learner.cost(*size):
+            self.pace[type(learner)] = seconds / cost
 
     def _pace(self, learner: Learner) -> float:
         """Of what was not tried, that of the slowest."""

@@ -98,6 +98,8 @@ class _Road:
         best = next((number for number in (*mix.members, *new) if number in new), None)
         if not self.material.rows.all_right or len(self.folds) == 1 or best is None:
             return None
+        if not self._time_for({kept, best}):
+            return None
         self.stages.begin("worth of rows without a label")
         train = partial(self._trained, part=self.part)
         return find_worth(self.task, [self.entries[kept], self.entries[best]], train, self.judged, self.seed)
@@ -131,7 +133,8 @@ class _Road:
         if self.many or not self._time_for(numbers):
             return {number: self.entries[number].models[0] for number in numbers}
         self.stages.begin("last training")
-        fold, order, corrected = last_fold(self.material.rows), sorted(numbers), self.task.corrected(evidence)
+        fold, order = last_fold(self.material.rows), sorted(numbers)
+        corrected = self.task.corrected(evidence, fold)
         entries = [self.entries[number] for number in order]
         return dict(zip(order, self._each(entries, lambda entry: self._trained(entry, fold, corrected)), strict=True))
 
@@ -209,7 +212,7 @@ class _Road:
         def tried(entry: Entry) -> tuple[Entry, float]:
             began = time.perf_counter()
             tried = zip(folds, evidences[: len(folds)], strict=True)
-            models = [self._trained(entry, fold, self.task.corrected(evidence), some) for fold, evidence in tried]
+            models = [self._trained(entry, fold, self.task.corrected(evidence, fold), some) for fold, evidence in tried]
             if some is self.part:
                 entry.models = models
             found = self.task.loss(jury, self._outputs(models, folds))
@@ -232,7 +235,7 @@ class _Road:
         self.stages.begin(entry.candidate.name)
         began = time.perf_counter()
         for fold, evidence in list(zip(self.folds, evidences, strict=True))[len(entry.models) :]:
-            entry.models.append(self._trained(entry, fold, self.task.corrected(evidence), self.part))
+            entry.models.append(self._trained(entry, fold, self.task.corrected(evidence, fold), self.part))
         entry.P = self._outputs(entry.models, self.folds)
         entry.seconds += time.perf_counter() - began
         return entry
@@ -278,7 +281,7 @@ class _Road:
         reason = f"{n} trusted rows are too few to compare models on some of them"
         if self.task.obstacle:
             reason = self.task.obstacle
-        elif n >= FEW:
+        elif n >= FEW and not self.material.rows.all_right:
             reason = f"held_out leaves none of {n} trusted rows to compare models on"
         (model,) = self._each([entry], lambda entry: self._trained(entry, last_fold(self.material.rows), None))
         given, none = self.crew.together(lambda: self.task.as_given(model)), torch.empty(0, dtype=torch.long)

@@ -33,6 +33,8 @@ def folds_of(rows: Arrangement, y: Tensor, random: np.random.RandomState) -> lis
     if n >= LEAST and rows.all_right and n < MANY_RIGHT:
         part, none = parts_of(sample, y, random, RIGHT_PARTS), torch.zeros_like(sample)
         part[_alone_in_class(sample, y)] = RIGHT_PARTS  # without it, nothing would be known of that class
+        if int((sample & (part < RIGHT_PARTS)).sum()) < LEAST:
+            return []
         return [
             Fold(rows.weak, others | (sample & (part != number)), sample & (part == number), none)
             for number in range(RIGHT_PARTS)

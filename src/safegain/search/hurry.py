@@ -19,6 +19,7 @@ from safegain.learners.kernel_machine import KernelMachine
 from safegain.learners.several import Several
 from safegain.learners.target import Target
 from safegain.search.clock import Clock
+from safegain.search.folds import RIGHT_PARTS
 from safegain.search.problem import Problem
 
 # Trainings that tell how fast this machine is: rows; and seconds at least, of the budget, and at most. Of a very short
@@ -39,8 +40,9 @@ def rows_in_time(problem: Problem, clock: Clock) -> int | None:
     learners = problem.learner.learners if isinstance(problem.learner, Several) else [problem.learner]
     _pilot(parts, [Boosting(), *learners], clock)
     n, d, k = size = (len(parts.weak), int(np.prod(parts.weak.X.shape[1:])), parts.n_classes or 1)
-    usual = FOLDS * ROUNDS * (clock.seconds(KernelMachine(), size) + FORESTS * clock.seconds(Forest(), size))
-    usual += FOLDS * sum(clock.seconds(each, size) for each in learners)
+    folds = FOLDS if parts.labelled.any() else RIGHT_PARTS + 1
+    usual = folds * ROUNDS * (clock.seconds(KernelMachine(), size) + FORESTS * clock.seconds(Forest(), size))
+    usual += folds * sum(clock.seconds(each, size) for each in learners)
     if usual <= ENOUGH * clock.left:
         return None
     head, seconds = Boosting(), EVIDENCE * clock.left
@@ -51,11 +53,12 @@ def rows_in_time(problem: Problem, clock: Clock) -> int | None:
 
 
 def _pilot(parts: Parts, learners: list[Learner], clock: Clock) -> None:
-    """A short training of each kind of learner that can be short."""
-    labelled = np.flatnonzero(parts.labelled.numpy())
-    some = labelled[np.unique(np.linspace(0, len(labelled) - 1, PILOT_ROWS).astype(int))]
+    """A short training of each kind of learner that can be short; rows without a label get one that others have."""
+    some = np.unique(np.linspace(0, len(parts.weak) - 1, PILOT_ROWS).astype(int))
     X = np.asarray(taken_rows(parts.weak.X, some), dtype=np.float32).reshape(len(some), -1)
-    y = parts.weak.y.numpy()[some]
+    bare, y = ~parts.labelled.numpy()[some], parts.weak.y.numpy()[some]
+    known = np.concatenate([y[~bare], *(part.y.numpy() for part in parts.trusted)])
+    y[bare] = np.resize(known, bare.sum())
     target = Target(y, None) if parts.classes is None else Target.of_codes(y, parts.classes)
     size = (*X.shape, parts.n_classes or 1)
     least, share, most = PILOT

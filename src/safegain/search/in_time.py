@@ -21,9 +21,9 @@ def in_time(entries: Sequence[Entry], task: Task, folds: Sequence[Fold], enter: 
         return len(folds) * clock.seconds(entry.candidate.learner, size(entry))
 
     queue, entered = sorted(entries, key=seconds), list[Entry]()
-    firsts = [entry for entry in queue if entry.candidate.labels != "trusted"] or queue
-    references, new = by_kind(firsts, range(len(firsts)))
-    must = [firsts[numbers[0]] for numbers in (references, new) if numbers]
+    references, new = by_kind(queue, range(len(queue)))
+    on_all = [number for number in references if queue[number].candidate.labels != "trusted"]
+    must = [queue[numbers[0]] for numbers in (on_all or references, new) if numbers]
     for entry in [*must, *(entry for entry in queue if entry not in must)]:
         if entry in must:
             share = clock.left / (len(must) - len(entered))

@@ -82,15 +82,21 @@ class Material:
         cluster = clusters(self.digests)
         return None if cluster.max() + 1 == len(cluster) else torch.from_numpy(cluster)
 
+    @property
+    def lacks_labels(self) -> bool:
+        """Whether many rows have none."""
+        return bool((~self.rows.labelled).sum() >= UNLABELLED * len(self.rows))
+
     @cached_property
     def graphs(self) -> Graphs | None:
-        """Of all rows, where many have no label; trusted labels spread, and others drawn by chance."""
-        rows = self.rows
-        if (~rows.labelled).sum() < UNLABELLED * len(rows):
+        """Of all rows, where many have no label; labels spread that are drawn by chance, trusted ones first."""
+        if not self.lacks_labels:
             return None
-        doubtful = numbers(rows.labelled & rows.weak).numpy()
-        sources = np.concatenate([numbers(rows.trusted).numpy(), np.random.RandomState(0).permutation(doubtful)])
-        return Graphs.of(self.evidence_rows, sources)
+        random, rows = np.random.RandomState(0), self.rows
+        kinds = (rows.trusted, rows.labelled & rows.weak)
+        return Graphs.of(
+            self.evidence_rows, np.concatenate([random.permutation(numbers(each).numpy()) for each in kinds])
+        )
 
     @cached_property
     def filled(self) -> Callable[[np.ndarray], np.ndarray]:

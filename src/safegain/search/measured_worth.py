@@ -11,7 +11,7 @@ from safegain.data.ranks import ALONE
 from safegain.learners.target import Target
 from safegain.search.arrangement import numbers
 from safegain.search.entry import Entry
-from safegain.search.folds import RIGHT_PARTS, Fold, parts_of
+from safegain.search.folds import RIGHT_PARTS, Fold, apart, parts_of
 from safegain.search.task import Task
 from safegain.search.worth import Worth
 
@@ -36,13 +36,16 @@ def find_worth(
     if n < LEAST_LABELS:
         return None
     part, none = parts_of(sample, y, random, 4), torch.zeros_like(sample)
-    found = []
+    found, learned = [], []
     for quarters in QUARTERS:
         others = sample & (part >= quarters)
-        fold, number = Fold(rows.weak, rows.trusted & ~others, others, none), numbers(others)
-        corrected, X = task.corrected(task.find_evidence(fold, random, ALONE)), task.material.X[number.numpy()]
+        number = numbers(others)
+        fold = apart(Fold(rows.weak, rows.trusted & ~others, others, none), task.material.alike)
+        if len(y[fold.trusted].unique()) < 2:  # of a quarter of the labels; not every learner takes one class
+            return None
+        corrected, X = task.corrected(task.find_evidence(fold, random, ALONE), fold), task.material.X[number.numpy()]
         found.append([task.quality(task.outputs(trained(entry, fold, corrected), X), number) for entry in entries])
+        learned.append(int(fold.trusted.sum()))
     found.append([task.quality(entry.P, judged) for entry in entries])
     alone, together = zip(*found, strict=True)
-    learned = (*(n * quarters // 4 for quarters in QUARTERS), n - n // RIGHT_PARTS)
-    return Worth(learned, alone, together)
+    return Worth((*learned, int(rows.trusted.sum()) - len(judged) // RIGHT_PARTS), alone, together)

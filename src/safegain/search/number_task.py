@@ -53,9 +53,6 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
     def rivals(self, folds: Sequence[Fold]) -> tuple[str, ...]:
         return self.references
 
-    def prepare(self) -> None:
-        _ = self.material.graphs
-
     def find_evidence(self, fold: Fold, random: np.random.RandomState, crew: Ranks) -> NumberEvidence:
         material, rows = self.material, self.material.rows
         targets, sample = rows.labelled & (fold.weak | fold.trusted), fold.trusted & rows.sample
@@ -74,7 +71,7 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
     def evidence_of(self, tensors: Tensors) -> NumberEvidence:
         return NumberEvidence.from_tensors(tensors)
 
-    def corrected(self, evidence: NumberEvidence) -> Target:
+    def corrected(self, evidence: NumberEvidence, fold: Fold) -> Target:
         """The mean of what each number may be; what is known counts for more.
 
         Where many rows have no label, each is what others say of it, and counts as far as that explains right labels.
@@ -84,8 +81,9 @@ class NumberTask(Task[NumberEvidence, NumberJury]):
         given = np.where(labelled, y, evidence.suggested)
         values = np.where(trusted, y, evidence.good * given + (1 - evidence.good) * evidence.suggested)
         values, filled = np.where(labelled, values, evidence.predicted), 0.0
-        if self.material.graphs is not None:
-            filled = explained(y[trusted], evidence.predicted[trusted])
+        if self.material.lacks_labels:
+            known = fold.trusted.numpy()
+            filled = explained(y[known], evidence.predicted[known])
         return Target(values, None, np.where(trusted, TRUST, np.where(labelled, 1.0, filled)))
 
     def outputs(self, model: Any, X: Any) -> np.ndarray:

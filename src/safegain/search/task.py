@@ -64,8 +64,8 @@ class Task(ABC, Generic[Evidence, Jury]):
     def of(cls, problem: Problem, *, time_budget: float | None = None, **settings: Any) -> Self:
         problem = replace(problem, learner=problem.learner.seeded(problem.random))
         clock = Clock(problem.began, time_budget)
-        most = None if time_budget is None else rows_in_time(problem, clock)
         parts, kept = problem.parts.without_some(MOST_UNLABELLED, problem.random)
+        most = None if time_budget is None else rows_in_time(replace(problem, parts=parts), clock)
         material = Material.of(parts, problem.learner, most)
         return cls(problem, material, parts, kept, clock, most is not None, **settings)
 
@@ -94,6 +94,8 @@ class Task(ABC, Generic[Evidence, Jury]):
 
     def prepare(self) -> None:
         """What the evidence of all folds shares is found once, before several look for it at the same time."""
+        if not self.sampled:
+            _ = self.material.graphs
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -147,8 +149,8 @@ class Task(ABC, Generic[Evidence, Jury]):
         """As it was kept."""
 
     @abstractmethod
-    def corrected(self, evidence: Evidence) -> Target:
-        """What all rows are to be by the evidence; of a reference, that needs none, nothing is asked."""
+    def corrected(self, evidence: Evidence, fold: Fold) -> Target:
+        """What all rows are to be by the evidence of the fold; of a reference, that needs none, nothing is asked."""
 
     @abstractmethod
     def outputs(self, model: Any, X: Any) -> np.ndarray:
