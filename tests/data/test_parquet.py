@@ -70,6 +70,10 @@ def test_parquet_columns(tmp_path):
     assert rows.column("s").tolist() == ["x", None, "y"]
     both = ParquetRows([tmp_path / "t.parquet"] * 2, columns=["n", "a"])
     np.testing.assert_array_equal(both[:], [[1, 1.5], [2, np.nan], [np.nan, 2.5]] * 2)
+    np.testing.assert_array_equal(both[[-1, 4, -6]], both[[5, 4, 0]])
+    for beyond in ([6], [0, -7]):
+        with pytest.raises(IndexError, match="is not among 6"):
+            both[beyond]
     with pytest.raises(ValueError, match=r"X: column 'n' holds 2 NaN and 0 inf"):
         regressor().fit(both, np.arange(6.0), trusted=[0, 1])
     with pytest.raises(ValueError, match=rf"column 's' of {re.escape(str(tmp_path / 't.parquet'))} is string"):

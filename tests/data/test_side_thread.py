@@ -4,6 +4,7 @@ import time
 
 import torch
 
+from safegain.cli.talk import Talk, wrong_input_in_one_line
 from safegain.data.devices import training_device, training_on
 from safegain.data.ranks import BEAT
 from safegain.data.side_thread import SideThread, leave
@@ -40,11 +41,19 @@ def stays():
     leave(3)
 
 
+def is_told(error):
+    """On the command line, while a training goes on."""
+    SideThread(lambda: time.sleep(60))
+    with wrong_input_in_one_line(Talk()):
+        raise error
+
+
 def test_a_process_ends_without_what_nobody_waits_for():
     began, processes = time.perf_counter(), [forked(leaves), forked(stays)]
+    processes += [forked(is_told, error) for error in (ValueError("wrong"), MemoryError(), KeyboardInterrupt())]
     for process in processes:
         process.join(50)
-    assert [process.exitcode for process in processes] == [3, 0]
+    assert [process.exitcode for process in processes] == [3, 0, 2, 2, 130]
     assert time.perf_counter() - began < 50
 
 

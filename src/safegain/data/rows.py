@@ -46,8 +46,13 @@ class RowSource(ABC):
         """The rows of these numbers, in that order, as an array of `dtype`."""
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        """Some rows, in memory; by a slice or by numbers."""
-        return self.take(np.array(range(len(self))[rows], dtype=int) if isinstance(rows, slice) else np.asarray(rows))
+        """Some rows, in memory; by a slice or by numbers, of which those below zero count from the end."""
+        if isinstance(rows, slice):
+            return self.take(np.array(range(len(self))[rows], dtype=int))
+        n, numbers = len(self), np.asarray(rows)
+        if numbers.size and not -n <= numbers.min() <= numbers.max() < n:
+            raise IndexError(f"row {numbers.min()} or {numbers.max()} is not among {n}")
+        return self.take(np.where(numbers < 0, numbers + n, numbers))
 
     def part(self, keep: np.ndarray) -> "RowSource":
         """The rows of a mask, still where they are."""
