@@ -26,6 +26,7 @@ NETWORKS = (
     PAPER,
 )
 PEERS = (*ALONE, *GRAPHS, *SELF_TRAINING, *NETWORKS)
+SLOW = tuple(entry for entry in GRAPHS if entry.options["kernel"] == "rbf")  # minutes where others take seconds
 OURS = Entry("Safegain", "scarce_safegain")
 OURS_ALONE = Entry("Safegain, labelled rows", "scarce_safegain", {"alone": True})
 # What a peer gains over its own model of the labelled rows: graphs are measured by neighbours, the nearest to them.

@@ -14,7 +14,7 @@ from experiments.files import write_whole
 from experiments.grid import Results
 from experiments.page import markdown, relative
 from experiments.unlabelled_board.bars import final_bars
-from experiments.unlabelled_board.entries import OURS, OURS_ALONE, PEERS
+from experiments.unlabelled_board.entries import OURS, OURS_ALONE, PEERS, SLOW
 from experiments.unlabelled_board.notes import HOW_IT_IS_JUDGED, HOW_IT_IS_PLAYED
 from experiments.unlabelled_board.plan import FINAL, PARTS
 from experiments.unlabelled_board.strongest import FILE
@@ -43,8 +43,12 @@ def _section(scores: Scores) -> str:
 
 
 def peers_table(scores: Scores) -> str:
-    """Everyone who has run, by mean rank on the cells and seeds that all of them have run; and against Safegain."""
-    playing = [entry for entry in (OURS, OURS_ALONE, *PEERS) if np.isfinite(scores.of(entry)).any()]
+    """Everyone who has run, by mean rank on the cells and seeds that all of them have run; and against Safegain.
+
+    Who has one seed only is not ranked, or that seed would be all that the others are ranked on.
+    """
+    there = [entry for entry in (OURS, OURS_ALONE, *PEERS) if np.isfinite(scores.of(entry)).any()]
+    playing = [entry for entry in there if entry not in SLOW]
     if OURS not in playing:
         return ""
     table, sets = where_all_have_run(scores.table(playing), scores.sets)
@@ -56,6 +60,7 @@ def peers_table(scores: Scores) -> str:
         for i in np.argsort(ranks, kind="stable")
         for e in [playing[i]]
     ]
+    rows += [[e.name, DASH, DASH, *_duel(scores, e)] for e in there if e in SLOW]
     note = f"Over {int(np.isfinite(table[0]).sum()):,} pairs of cell and seed that all of these have run."
     return f"{note}\n\n{markdown(['method', 'mean rank', 'accuracy', 'Safegain is ahead by', 'sets won : lost'], rows)}"
 

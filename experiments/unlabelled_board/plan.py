@@ -1,16 +1,13 @@
 """Which runs the board of few labels consists of."""
 
 from experiments.board.entries import SEEDS
-from experiments.board.plan import DEVELOPMENT_SEEDS, Part
+from experiments.board.plan import Part
 from experiments.unlabelled_board.cells import DEVELOPMENT_CELLS, FINAL_CELLS
-from experiments.unlabelled_board.entries import OURS, OURS_ALONE, PEERS
+from experiments.unlabelled_board.entries import OURS, OURS_ALONE, PEERS, SLOW
 
 REHEARSED = ("digits",)
-FINAL = Part("Final sets", FINAL_CELLS, (((OURS, OURS_ALONE), SEEDS), (PEERS, SEEDS)), REHEARSED)
-DEVELOPMENT = Part(
-    "Development sets",
-    DEVELOPMENT_CELLS,
-    (((OURS, OURS_ALONE), DEVELOPMENT_SEEDS), (PEERS, DEVELOPMENT_SEEDS)),
-    REHEARSED,
-)
+PLAYED = SEEDS[:5]
+QUICK = tuple(peer for peer in PEERS if peer not in SLOW)
+FINAL = Part("Final sets", FINAL_CELLS, (((OURS, OURS_ALONE, *QUICK), PLAYED), (SLOW, PLAYED[:1])), REHEARSED)
+DEVELOPMENT = Part("Development sets", DEVELOPMENT_CELLS, (((OURS, OURS_ALONE, *PEERS), PLAYED[:1]),), REHEARSED)
 PARTS = (FINAL, DEVELOPMENT)

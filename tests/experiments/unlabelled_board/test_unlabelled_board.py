@@ -88,6 +88,7 @@ def test_the_page_and_the_strongest_peers(tmp_path):
     write_page(tmp_path / "unlabelled.md", results(), results_folder=tmp_path)
     text = (tmp_path / "unlabelled.md").read_text()
     assert "| **Safegain** | 1.00 | 90.0" in text
+    assert "| LabelPropagation, rbf | – | – | +20.00 | 12 : 0 |" in text  # of one seed: not ranked
     assert "Not run yet" not in text
     write_page(tmp_path / "unlabelled.md", lambda run: None, results_folder=tmp_path)
     assert (tmp_path / "unlabelled.md").read_text().count("Not run yet") == 2
