@@ -39,8 +39,11 @@ class Part:
     players: tuple[tuple[tuple[Entry, ...], range], ...]
     rehearsed: tuple[str, ...] = QUICK_SETS
 
-    def runs(self, quick: bool = False) -> list[Run]:
-        """Seed by seed, so that a board that is cut short is a board of fewer seeds; in a seed, cheap sets first."""
+    def runs(self, quick: bool = False, of: Sequence[Entry] | None = None) -> list[Run]:
+        """Seed by seed, so that a board that is cut short is a board of fewer seeds; in a seed, cheap sets first.
+
+        `of` these entries; None: of all.
+        """
         cells = sorted(self.cells, key=lambda cell: cell.cost)
         if quick:  # one cell of each set that takes no time
             cells = list({cell.set: cell for cell in cells if cell.set in self.rehearsed}.values())
@@ -50,7 +53,7 @@ class Part:
             for cell in cells
             for entries, seeds in self.players
             for entry in entries
-            if seed in seeds or quick
+            if (seed in seeds or quick) and (of is None or entry in of)
         ]
         return list(dict.fromkeys(found))
 

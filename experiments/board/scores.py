@@ -48,8 +48,9 @@ class Scores:
         whole = [[self._seconds(entry, cell, seed) for seed in SEEDS] for cell in self.cells]
         return np.where(np.isnan(own), whole, own)
 
-    def missing(self) -> int:
-        return sum(self.results(run) is None for run in self.part.runs(self.quick))
+    def missing(self, of: Sequence[Entry] | None = None) -> int:
+        """How many planned runs of these are not there; None: of all."""
+        return sum(self.results(run) is None for run in self.part.runs(self.quick, of))
 
     def _seconds(self, entry: Entry, cell: Any, seed: int) -> float:
         record = self.results(entry.run(cell, seed, self.quick))

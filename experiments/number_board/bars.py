@@ -7,7 +7,7 @@ import numpy as np
 from experiments.bars import Bar
 from experiments.board.entries import JUDGED
 from experiments.board.scores import Scores
-from experiments.number_board.entries import ALONE, OURS, USUAL
+from experiments.number_board.entries import ALONE, CROSS_VALIDATED, OURS, USUAL
 from experiments.number_board.judging import all_true, beyond, hindsight, of, picked, ratio, score
 
 MOST, GAIN, WITHOUT_ERRORS, UNSAFE = 1.02, 0.92, 1.01, 1.05  # ratios of errors
@@ -18,8 +18,9 @@ LINEAR = ("Ridge", "Huber")
 
 
 def final_bars(scores: Scores) -> list[Bar]:
-    """Undecided while a run is missing."""
-    whole, judging = not scores.missing(), np.array([cell.judges for cell in scores.cells])
+    """Undecided while a run is missing of those that they name: other peers are shown beside them."""
+    whole = not scores.missing((OURS, *USUAL, *CROSS_VALIDATED))
+    judging = np.array([cell.judges for cell in scores.cells])
     ours, (chosen, theirs) = of(scores, OURS), hindsight(scores)
     known = judging & (chosen >= 0) & np.isfinite(ours).any(axis=1)
     clean = np.array([cell.rate is None for cell in scores.cells])

@@ -41,10 +41,15 @@ def _section(scores: Scores) -> str:
 
 
 def peers_table(scores: Scores) -> str:
-    """Everyone who has run, by mean rank on the cells and seeds that all of them have run; and against Safegain."""
-    playing = [e for e in (OURS, *PEERS) if e in scores.entries and np.isfinite(scores.of(e, "error")).any()]
-    if OURS not in playing:
+    """Everyone who has run, by mean rank on the cells and seeds that all of them have run; and against Safegain.
+
+    Who has run less than Safegain is not ranked, or that little would be all that the others are ranked on.
+    """
+    there = [e for e in (OURS, *PEERS) if e in scores.entries and np.isfinite(scores.of(e, "error")).any()]
+    if OURS not in there:
         return ""
+    counts = {e: int((np.isfinite(scores.of(e, "error")) & np.isfinite(scores.of(OURS, "error"))).sum()) for e in there}
+    playing = [e for e in there if counts[e] == counts[OURS]]
     found = table(scores, tuple(playing))
     found, sets = where_all_have_run(found, scores.sets)
     if not sets:
@@ -55,7 +60,12 @@ def peers_table(scores: Scores) -> str:
         for i in np.argsort(ranks, kind="stable")
         for e in [playing[i]]
     ]
-    note = f"Over {int(np.isfinite(found[0]).sum()):,} pairs of cell and seed that all of these have run."
+    rows += [
+        [e.name, DASH, f"{ratio(np.nanmean(of(scores, OURS) - of(scores, e))):.3f}"]
+        for e in there
+        if e not in playing and counts[e]
+    ]
+    note = f"Over {int(np.isfinite(found[0]).sum()):,} pairs of cell and seed that all with a rank have run."
     return f"{note}\n\n{markdown(['method', 'mean rank', 'error of Safegain over its error'], rows)}"
 
 

@@ -140,8 +140,10 @@ def test_development_bars_that_are_not():
 
 
 def test_nothing_is_decided_while_a_run_is_missing():
-    read = results(unlike=("ransac",))
+    read = results(unlike=("cross_validated_numbers",))
     assert {bar.met for bar in final_bars(Scores(FINAL, read))} == {None}
+    read = results(unlike=("ransac",))  # which no bar names
+    assert final_bars(Scores(FINAL, read)) == final_bars(Scores(FINAL, results()))
 
 
 @pytest.mark.parametrize("read", [results(), results(unlike=("ransac",)), lambda run: None])
@@ -152,6 +154,18 @@ def test_the_page(tmp_path, read):
     if read(OURS.run(FINAL_CELLS[0], 0)) is not None:
         assert "| **Safegain** | 1.00 |" in text
         assert "| diamonds | units 5%, 300 trusted | 0.101 | 0.201 | Random forest, raw + trusted | 0.500 |" in text
+
+
+def test_who_has_run_less_is_shown_without_a_rank(tmp_path):
+    read = results()
+
+    def some(run):
+        return None if run.method == "ransac" and run.seed != 5 else read(run)
+
+    write_page(tmp_path / "numbers.md", some, results_folder=tmp_path)
+    text = (tmp_path / "numbers.md").read_text()
+    assert "| RANSAC | – | 0.500 |" in text
+    assert "| **Safegain** | 1.00 |" in text
 
 
 def test_a_rehearsal_is_of_one_small_set():
